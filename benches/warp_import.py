@@ -3,9 +3,10 @@
     .env-warp/bin/python benches/warp_import.py [--only WORD ..] [--limit SECONDS] [--kept] [--json FILE]
 
 Each of the 35 files runs as a program of its own: on the CPU, without a window, with few frames where it has such options. In the
-file `import warp ...` becomes `import kc.warp ...`; `warp.examples` and `warp.tests`, which hold files and helpers, stay Warp's.
-`--kept` runs the files as they are, which says what this machine lacks: cupy, PyTorch, a display. USD files are read by
-`usd-core`, which four examples need: `pip install usd-core pillow matplotlib`. The exit status is 1 where fewer than 32 run.
+file `import warp ...` becomes `import kc.warp ...`, and so do names such as `warp.optim.Adam`; `warp.examples` and `warp.tests`, which hold files and helpers, stay Warp's.
+`--kept` runs the files as they are, which says what a machine lacks: three take a GPU alone (custom_allocator, spin_lock,
+work_queue), one each cupy, PyTorch and a display. Four read USD files: `pip install usd-core pillow matplotlib`.
+The exit status is 1 where fewer than 32 run.
 """
 
 from __future__ import annotations
@@ -42,6 +43,7 @@ def changed(text):
     stays = r"(?!\.examples|\.tests)"
     text = re.sub(rf"^(\s*)import warp{stays}(?=[ .])", r"\1import kc.warp", text, flags=re.M)
     text = re.sub(rf"^(\s*)from warp{stays}(?=[ .])", r"\1from kc.warp", text, flags=re.M)
+    text = re.sub(r"(?<![\w.])warp\.(optim|render|utils|autograd)\.", r"kc.warp.\1.", text)
     # A star that brings Warp itself along comes first.
     star = "from warp.tests.unittest_utils import *\n"
     return text.replace(star, star + "import kc.warp as wp\n") if star in text else text

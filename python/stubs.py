@@ -58,6 +58,8 @@ class Kernel:
     @property
     def ir(self) -> str: ...
     @property
+    def plan(self) -> str: ...
+    @property
     def warnings(self) -> str: ...
     def ptx(self, arch: str = "sm_90") -> str: ...
 
@@ -75,6 +77,8 @@ class Module:
     def header(self) -> str: ...
     @property
     def ir(self) -> str: ...
+    @property
+    def plan(self) -> str: ...
     @property
     def warnings(self) -> str: ...
     def ptx(self, arch: str = "sm_90") -> str: ...
@@ -336,7 +340,28 @@ def text() -> str:
     lines += [""]
     for name in sorted({*_native.builtins(), "static", "tid", *kc._TYPES} - set(_types.NAMED) - set(OWN)):
         lines += builtin(name)
-    return HEAD + "\n".join(lines) + "\n"
+    return _of_builtins(HEAD + "\n".join(lines) + "\n")
+
+
+def _of_builtins(text) -> str:
+    """The text with annotations that name Python's own types, where the file has a function of that name."""
+    import ast
+
+    tree = ast.parse(text)
+    shadowed = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} & {"int", "float", "type"}
+    lines = text.splitlines(keepends=True)
+    places = set()
+    for node in ast.walk(tree):
+        parts = [node.returns] if isinstance(node, ast.FunctionDef) else []
+        parts += [node.annotation] if isinstance(node, (ast.arg, ast.AnnAssign)) else []
+        parts += [node.value] if isinstance(node, ast.Assign) else []
+        names = [name for part in parts if part is not None for name in ast.walk(part)]
+        places |= {(name.lineno, name.col_offset, name.id) for name in names if isinstance(name, ast.Name) and name.id in shadowed}
+    for line, column, name in sorted(places, reverse=True):
+        old = lines[line - 1]
+        lines[line - 1] = f"{old[:column]}_{name}{old[column + len(name):]}"
+    imports = "".join(f"from builtins import {name} as _{name}\n" for name in sorted({name for _, _, name in places}))
+    return "".join(lines).replace("\nfrom collections.abc", f"\n{imports}from collections.abc", 1)
 
 
 #: Names that the head has.

@@ -69,6 +69,11 @@ class Kernel(_native.Kernel):
         return self._module.ir
 
     @property
+    def plan(self) -> str:
+        """How the kernel and its gradient run on the host: loops, lanes, products."""
+        return self._module.plan
+
+    @property
     def warnings(self) -> str:
         """What the compiler warns of, with source lines."""
         return self._module.warnings
@@ -100,6 +105,12 @@ class Kernel(_native.Kernel):
 
     def __repr__(self):
         return f"<kc kernel {self.__name__}>"
+
+    def _repr_html_(self):
+        """What a notebook shows: the source, and what it becomes, in tabs."""
+        from . import _show
+
+        return _show.of_kernel(self)
 
     def __reduce__(self):
         if self._origin is None:
@@ -242,6 +253,11 @@ class Module:
         return self._native.ir
 
     @property
+    def plan(self) -> str:
+        """How the kernels and their gradients run on the host: loops, lanes, products."""
+        return self._native.plan
+
+    @property
     def warnings(self) -> str:
         """What the compiler warns of, with source lines."""
         return self._native.warnings
@@ -252,6 +268,12 @@ class Module:
 
     def __repr__(self):
         return f"<kc module: {', '.join(self.names)}>"
+
+    def _repr_html_(self):
+        """What a notebook shows: what the kernels become, in tabs."""
+        from . import _show
+
+        return _show.of_module(self)
 
     def __reduce__(self):
         if self._origin is None:

@@ -207,6 +207,11 @@ impl Module {
         self.text(py, "ir", |module| module.ir())
     }
 
+    #[getter]
+    fn plan(&self, py: Python<'_>) -> PyResult<String> {
+        self.text(py, "plan", |module| module.plan())
+    }
+
     #[pyo3(signature = (arch="sm_90"))]
     fn ptx(&self, py: Python<'_>, arch: &str) -> PyResult<String> {
         let wanted = arch.to_string();

@@ -53,11 +53,56 @@ def test_a_tracker_prints_in_the_end(capsys):
     assert capsys.readouterr().out.startswith("host memory: ")
 
 
-def test_allocators_are_for_gpus():
-    """As Warp says on the CPU."""
-    allocator = wp.get_device().default_allocator
-    place = allocator.allocate(64)
-    allocator.deallocate(place, 64)
-    with pytest.raises(RuntimeError, match="for CUDA devices"):
-        wp.set_device_allocator("cpu", allocator)
-    wp.set_device_allocator("cpu", None)
+class Counting:
+    """An allocator that counts."""
+
+    def __init__(self):
+        self.inner, self.live, self.places = wp.get_device().default_allocator, 0, []
+
+    def allocate(self, size):
+        self.live += size
+        self.places.append(self.inner.allocate(size))
+        return self.places[-1]
+
+    def deallocate(self, place, size):
+        self.live -= size
+        self.inner.deallocate(place, size)
+
+
+@wp.kernel
+def doubled(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = 2.0 * x[i]
+
+
+def test_allocators():
+    mine = Counting()
+    wp.set_device_allocator("cpu", mine)
+    try:
+        assert wp.get_device_allocator("cpu") is mine
+        x = wp.ones(10)
+        z = wp.zeros((2, 3), dtype=wp.vec3)
+        with wp.ScopedAllocator("cpu", None):
+            wp.zeros(5)
+        assert mine.live == 112 and x.ptr == mine.places[0] and not z.numpy().any()
+        wp.launch(doubled, dim=10, inputs=[x])
+        part = x[2:4]
+        del x, z
+        gc.collect()
+        assert mine.live == 40 and part.numpy().tolist() == [2, 2]
+        del part
+        gc.collect()
+        assert mine.live == 0
+    finally:
+        wp.set_device_allocator("cpu", None)
+    with pytest.raises(TypeError, match="has `allocate`"):
+        wp.set_device_allocator("cpu", object())
+
+
+def test_programs_that_name_a_gpu():
+    """They run on the processor, and are told."""
+    with pytest.warns(UserWarning, match="on `cuda:0`") as told:
+        x = wp.zeros(3, device="cuda:0")
+    assert told[0].filename == __file__ and x.device == "cpu" and not wp.is_cuda_available()
+    with pytest.raises(ValueError, match="no device `cudax`"):
+        wp.zeros(3, device="cudax")

@@ -291,13 +291,13 @@ def test_functions_of_kernels_from_python():
 
 
 def test_names_that_are_not_there():
-    for name in ("Volume", "render", "fem", "accelerate", "sparse"):
+    for name in ("Volume", "fem", "accelerate", "sparse"):
         with pytest.raises(AttributeError, match=f"kc.warp has no `{name}`"):
             getattr(wp, name)
     with pytest.raises(TypeError, match="takes a generic kernel"):
         wp.overload(add, [wp.array(dtype=float), float])
-    with pytest.raises(ValueError, match="no device `cuda:0`"):
-        wp.get_device("cuda:0")
+    with pytest.raises(ValueError, match="no device `opencl`"):
+        wp.get_device("opencl")
     assert wp.get_cuda_device_count() == 0 and not wp.is_cuda_available()
 
 

@@ -280,6 +280,14 @@ impl Module {
         self.emit(Artefact::Ir)
     }
 
+    /// How each kernel runs on the host: its loops, lanes and products.
+    ///
+    /// # Errors
+    /// A fault of kc.
+    pub fn plan(&self) -> Result<String, Error> {
+        self.emit(Artefact::Plan)
+    }
+
     fn emit(&self, artefact: Artefact) -> Result<String, Error> {
         if self.kernels().next().is_none() {
             return Err(Error::plain(messages::no_kernels(&self.0.path.display().to_string())));

@@ -32,7 +32,7 @@ from ._interop import (
     get_mempool_used_mem_high, get_stream, is_mempool_enabled, is_mempool_supported, is_peer_access_supported, map,
     set_mempool_enabled, set_mempool_release_threshold, set_stream, to_dlpack, to_jax, to_torch, wait_stream,
 )
-from ._memory import ScopedMemoryTracker, get_device_allocator, print_memory_report, set_device_allocator
+from ._memory import ScopedAllocator, ScopedMemoryTracker, get_device_allocator, print_memory_report, set_device_allocator
 from .._textures import Texture, Texture1D, Texture2D, Texture3D, TextureAddressMode, TextureFilterMode
 from ._launches import Launch, ScopedCapture, Tape, capture_begin, capture_end, capture_launch, launch, launch_tiled
 

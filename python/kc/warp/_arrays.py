@@ -302,8 +302,7 @@ def _made(make, shape, dtype, device, requires_grad):
     shape = _shape(shape)
     if any(n < 0 for n in shape):
         raise ValueError(f"an array has no shape {shape}")
-    memory = make((*shape, *layout.shape), layout.base)
-    _memory.note(memory)
+    memory = _memory.make(make, (*shape, *layout.shape), layout.base)
     return _array._wrap(memory, dtype, requires_grad, array)
 
 

@@ -2,8 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 import time
+import warnings
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _outside():
+    """How far up the program's own line is."""
+    level = 1
+    while os.path.dirname(os.path.abspath(sys._getframe(level).f_code.co_filename)) == _HERE:
+        level += 1
+    return level
 
 
 class Device:
@@ -39,8 +52,11 @@ _CPU = Device()
 
 
 def get_device(ident=None) -> Device:
-    """The device of this name: there is ``"cpu"`` alone."""
+    """The device of this name: there is ``"cpu"`` alone, which a program that names a GPU gets with a warning."""
     if ident is None or ident == "cpu" or isinstance(ident, Device):
+        return _CPU
+    if re.fullmatch(r"cuda(:\d+)?", str(ident)):
+        warnings.warn(f"kc.warp runs on the CPU: so does what this program wants on `{ident}`", UserWarning, stacklevel=_outside())
         return _CPU
     raise ValueError(f"kc.warp runs on the CPU, and there is no device `{ident}`")
 

@@ -8,6 +8,7 @@ import threading
 import weakref
 
 from ._config import config
+from ._devices import get_device
 
 _LOCK = threading.Lock()
 _HERE = os.path.dirname(os.path.abspath(__file__))
@@ -132,14 +133,57 @@ class _Allocator:
 
 
 ALLOCATOR = _Allocator()
+_CUSTOM: list = [None]
 
 
 def get_device_allocator(device=None):
     """What makes the memory of arrays."""
-    return ALLOCATOR
+    return _CUSTOM[-1] or ALLOCATOR
 
 
 def set_device_allocator(device, allocator) -> None:
-    """Allocators are for GPUs, in Warp as well: only ``None`` is taken."""
-    if allocator is not None:
-        raise RuntimeError("custom allocators are for CUDA devices, and kc.warp runs on the CPU")
+    """Arrays that are made from here on get their memory from an object with ``allocate(bytes)``, which gives an address, and
+    ``deallocate(address, bytes)``. ``None``: as before. Warp has this for GPUs alone."""
+    get_device(device)
+    if allocator is not None and not (callable(getattr(allocator, "allocate", None)) and callable(getattr(allocator, "deallocate", None))):
+        raise TypeError(f"an allocator has `allocate` and `deallocate`, which a {type(allocator).__name__} has not")
+    _CUSTOM[-1] = allocator
+
+
+class ScopedAllocator:
+    """``with wp.ScopedAllocator(device, allocator):`` sets it for a while."""
+
+    def __init__(self, device, allocator):
+        self.device, self.allocator = device, allocator
+
+    def __enter__(self):
+        _CUSTOM.append(None)
+        set_device_allocator(self.device, self.allocator)
+        return self.allocator
+
+    def __exit__(self, *_):
+        _CUSTOM.pop()
+
+
+def make(function, shape, dtype):
+    """An array of NumPy by ``numpy.zeros`` or ``numpy.empty``, in the memory that programs want."""
+    allocator = _CUSTOM[-1]
+    if allocator is None:
+        memory = function(shape, dtype)
+        note(memory)
+        return memory
+    import ctypes
+
+    import numpy as np
+
+    size = int(np.prod(shape, dtype=np.int64)) * np.dtype(dtype).itemsize
+    if size == 0:
+        return function(shape, dtype)
+    place = int(allocator.allocate(size))
+    raw = (ctypes.c_char * size).from_address(place)
+    weakref.finalize(raw, allocator.deallocate, place, size)
+    memory = np.frombuffer(raw, dtype).reshape(shape)
+    if function is not np.empty:
+        memory[...] = np.zeros((), dtype)
+    note(memory)
+    return memory
