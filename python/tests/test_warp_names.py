@@ -260,14 +260,14 @@ def test_arrays():
         lambda: wp.array(np.zeros(4), dtype=wp.vec3),
         lambda: wp.array2d(np.zeros(4), dtype=float),
         lambda: wp.array(ptr=8, shape=3, dtype=float),
-        lambda: wp.zeros(3, device="cuda:0"),
+        lambda: wp.zeros(3, device="opencl:0"),
         lambda: wp.zeros(-1),
         lambda: wp.copy(wp.zeros(2), wp.zeros(3)),
         lambda: wp.copy(wp.zeros(3), wp.zeros(3, dtype=int)),
         lambda: a[::2].reshape(6),
         lambda: wp.launch(print, dim=1),
         lambda: wp.launch(add, dim=1, inputs=[a]),
-        lambda: wp.launch(add, dim=1, inputs=[a, 1.0], device="cuda:0"),
+        lambda: wp.launch(add, dim=1, inputs=[a, 1.0], device="opencl:0"),
     ]:
         with pytest.raises((TypeError, ValueError, RuntimeError)):
             wrong()
