@@ -4,6 +4,7 @@
 # make dist      out/dist/kc-VERSION-MACHINE-linux.tar.gz: that program, manual pages, completions, documents, to unpack elsewhere
 # make python    the Python package, in the private environment .env-python
 # make wheel     the same for other machines, linked statically: out/wheels
+# make sdist     the Python package as source: out/sdist; to install it takes Rust and LLVM 22
 # make release-all   all three with the VS Code extension, tried in bare folders, with checksums: out/release
 # make site      the documentation as pages with a search: out/site/index.html
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
@@ -23,7 +24,7 @@ NO_PATHS := RUSTFLAGS="$$RUSTFLAGS --remap-path-prefix=$(CURDIR)=kc --remap-path
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := $(NO_PATHS) cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
-.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu gpu-whole wheel site vsix gpu-kit hooks clean
+.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu gpu-whole wheel sdist site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
@@ -94,6 +95,10 @@ wheel:
 	eval "$$(scripts/setup.sh env)" && cd python && $(NO_PATHS) PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
 		--no-default-features --features cuda,llvm-static
 	.env-python/bin/python python/needs.py out/wheels/*.whl
+
+sdist:
+	@scripts/setup.sh python
+	eval "$$(scripts/setup.sh env)" && cd python && PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin sdist --out ../out/sdist
 
 bench: release
 	@scripts/setup.sh test
