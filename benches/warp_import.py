@@ -44,6 +44,8 @@ def changed(text):
     text = re.sub(rf"^(\s*)import warp{stays}(?=[ .])", r"\1import kc.warp", text, flags=re.M)
     text = re.sub(rf"^(\s*)from warp{stays}(?=[ .])", r"\1from kc.warp", text, flags=re.M)
     text = re.sub(r"(?<![\w.])warp\.(optim|render|utils|autograd)\.", r"kc.warp.\1.", text)
+    # Files of Warp, by the name of Warp.
+    text = re.sub(r"\bwp\.examples\.", "warp.examples.", text)
     # A star that brings Warp itself along comes first.
     star = "from warp.tests.unittest_utils import *\n"
     return text.replace(star, star + "import kc.warp as wp\n") if star in text else text
