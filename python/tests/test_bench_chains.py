@@ -151,6 +151,8 @@ def test_modules_list_their_own_parameters_first(tmp_path):
 def test_commands(tmp_path):
     code, text = run("list", "--level", "2", "--json")
     assert code == 0 and [one["level"] for one in json.loads(text)] == [2] * 20
+    code, text = run("verify", "--all", SOLUTIONS, "--only", "2/9")
+    assert code == 2 and "is of level 2" in text
     code, text = run("verify", "--level", "2", "--all", FOLDER, "--only", "63", "--sizes", "one", "--no-gradients", "--seed", "1", "--json", tmp_path / "two.json")
     assert code == 0 and text.startswith("2/63 Gemm ReLU Divide: right in 2 cases")
     (tmp_path / "one.json").write_text(json.dumps({"verdicts": [{**json.loads((tmp_path / "two.json").read_text())["verdicts"][0], "task": 19}]}))

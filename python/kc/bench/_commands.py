@@ -151,6 +151,10 @@ def _todo(given):
 
     if given.all:
         files = _solutions(given.all)
+        other = [t for t in _selected(given.only, level=given.level) if t.level != given.level]
+        if other:
+            print(f"error: task {other[0].key} is of level {other[0].level}, and the folder's are of level {given.level} (--level)", file=sys.stderr)
+            return None
         todo = [(t, files[t.id]) for t in _selected(given.only, level=given.level) if t.id in files]
         if todo:
             return todo
