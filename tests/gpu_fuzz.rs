@@ -249,8 +249,8 @@ fn sequences(seed: u64, count: usize) {
             let (f, args) = &calls[n];
             let (address, number) = (pick_of(&mut chance, &known, Address), 4u32);
             let params: [*const c_void; 2] = [(&raw const address).cast(), (&raw const number).cast()];
-            // `CUDA_ARRAY_DESCRIPTOR`: float32 or what is no format; `CUDA_RESOURCE_DESC`, of an array
-            // mostly; `CUDA_TEXTURE_DESC`.
+            // `CUDA_ARRAY_DESCRIPTOR`: float32 or what is no format; `CUDA_RESOURCE_DESC`, of an
+            // array mostly; `CUDA_TEXTURE_DESC`.
             let format = [0x20, 0x20, 1, 7][chance.below(4)] | [1, 1, 4, 3][chance.below(4)] << 32;
             let plane = [[8, 0, 100, u64::MAX][chance.below(4)], [4, 0, 1][chance.below(3)], format];
             let mut resource = [0u64; 18];

@@ -609,6 +609,16 @@ pub struct Placed {
     pub bytes: u64,
 }
 
+/// A load whose values lead to guarded instructions only.
+#[derive(Clone, Debug)]
+pub struct GuardedLoad {
+    pub pc: u32,
+    /// The guards.
+    pub guards: Vec<PredIn>,
+    /// Other lanes of the warp get its values too.
+    pub is_exchanged: bool,
+}
+
 /// A kernel, ready to run.
 #[derive(Debug)]
 pub struct Code {
@@ -636,7 +646,7 @@ pub struct Code {
     pub max_threads: Option<u64>,
     pub required_threads: Option<u64>,
     /// Loads that some threads may drop.
-    pub guarded_loads: Vec<super::dropped::GuardedLoad>,
+    pub guarded_loads: Vec<GuardedLoad>,
     /// Whether memory can order threads of different blocks.
     pub has_fences: bool,
     /// Whether barriers may be for some threads of a block.

@@ -4,20 +4,9 @@
 
 use std::collections::HashMap;
 
-use super::code::{Code, Inst, Logic, Op, Order, Pred, PredIn, Reg, Special};
-use super::schedule::Form;
+use super::code::{Code, GuardedLoad, Inst, Logic, Op, Order, Pred, PredIn, Reg, Special};
 use super::value::{LANES, Lanes};
 use crate::ptx::Space;
-
-/// A load whose values lead to guarded instructions only.
-#[derive(Clone, Debug)]
-pub struct GuardedLoad {
-    pc: u32,
-    /// The guards.
-    guards: Vec<PredIn>,
-    /// Other lanes of the warp get its values too.
-    is_exchanged: bool,
-}
 
 /// What an instruction reads, and what depends on that.
 struct Flow {
@@ -148,15 +137,15 @@ pub fn guarded_loads(insts: &[Inst]) -> Vec<GuardedLoad> {
 pub struct Dropped(HashMap<u32, Vec<u32>>);
 
 impl Dropped {
-    /// Of a launch of this form.
-    pub fn of(code: &Code, form: &Form) -> Dropped {
+    /// Of a launch with blocks of this form.
+    pub fn of(code: &Code, block: [u32; 3]) -> Dropped {
         if code.guarded_loads.is_empty() {
             return Dropped::default();
         }
         let definitions = Definitions::of(code);
         let mut all: HashMap<u32, Vec<u32>> = HashMap::new();
-        for warp in 0..form.threads().div_ceil(LANES as u32) {
-            let mut values = Values { definitions: &definitions, form, warp, regs: HashMap::new() };
+        for warp in 0..block.iter().product::<u32>().div_ceil(LANES as u32) {
+            let mut values = Values { definitions: &definitions, block, warp, regs: HashMap::new() };
             for load in &code.guarded_loads {
                 let mut lanes = load.guards.iter().fold(u32::MAX, |lanes, &guard| {
                     let (known, value) = values.predicate(guard, DEEPEST);
@@ -220,7 +209,7 @@ impl Definitions<'_> {
 /// Values that follow from a thread's place in its block.
 struct Values<'a> {
     definitions: &'a Definitions<'a>,
-    form: &'a Form,
+    block: [u32; 3],
     warp: u32,
     regs: HashMap<Reg, Option<Lanes>>,
 }
@@ -301,14 +290,14 @@ impl Values<'_> {
     }
 
     fn special(&self, special: Special) -> Option<Lanes> {
-        let [x, y, _] = self.form.block;
+        let [x, y, _] = self.block;
         let of = |lane: u32| {
             let n = self.warp * LANES as u32 + lane;
             Some(match special {
                 Special::Tid(0) => n % x,
                 Special::Tid(1) => n / x % y,
                 Special::Tid(_) => n / (x * y),
-                Special::Ntid(axis) => self.form.block[axis],
+                Special::Ntid(axis) => self.block[axis],
                 Special::Lane => lane,
                 Special::Warp => self.warp,
                 Special::Zero => 0,

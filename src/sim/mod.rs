@@ -179,7 +179,7 @@ pub fn run(
             let exact = code.has_fences || code.has_partial_barriers;
             Intervals::new(code.insts.len(), followed(code), exact, expected_intervals(code, form))
         }),
-        dropped: if how.checks.races { Dropped::of(code, form) } else { Dropped::default() },
+        dropped: if how.checks.races { Dropped::of(code, form.block) } else { Dropped::default() },
         released: HashMap::new(),
         findings: Default::default(),
         printed: Vec::new(),

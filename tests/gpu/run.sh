@@ -5,7 +5,8 @@
 #
 # Needs an NVIDIA driver and the folder that `make gpu-kit` makes (this script, kc, examples/, cases/); no CUDA toolkit, no
 # Rust, no Python, no network. It lists the devices, runs every launch on the GPU and on the host and compares all arrays
-# and gradients, times the examples, and writes REPORT (gpu-report.md). Exit status 1 if anything failed.
+# and gradients, times the examples, and writes REPORT (gpu-report.md). Exit status 1 if anything failed. REPEATS=1 times
+# each launch once, which is enough to rehearse.
 set -uo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 kc=${1:-$here/kc}
@@ -47,6 +48,6 @@ done
 say "$same launches agree, $failed do not." ''
 
 say "## Times" '' 'Of the entries alone, by events.' '' '```'
-if ! times=$("$kc" bench --device cuda "$here"/examples/launches/*.json 2>&1); then failed=$((failed + 1)); fi
+if ! times=$("$kc" bench --device cuda ${REPEATS:+--repeats "$REPEATS"} "$here"/examples/launches/*.json 2>&1); then failed=$((failed + 1)); fi
 say "$times" '```'
 [ $failed -eq 0 ] && [ $same -gt 0 ]

@@ -136,8 +136,8 @@ impl<'t> Decoder<'_, 't> {
         let target = *starts.get(&function).ok_or_else(|| unknown(i))?;
         let callee = &self.module.functions[function];
         let pair = |handed: &[(u32, u32)], own: &[usize], back: bool| -> Result<Box<[Copied]>> {
-            // A declaration may promise a result that the function of another text lacks: linkers let
-            // that pass, and nothing comes back.
+            // A declaration may promise a result that the function of another text lacks:
+            // linkers let that pass, and nothing comes back.
             if back && own.is_empty() {
                 return Ok(Box::default());
             }
