@@ -9,7 +9,7 @@ use kc::profile::{Gpu, Limits, known_architectures};
 /// How the simulated machine is made.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// `KC_SIM_DEVICES`: how many GPUs there are.
+    /// `KC_SIM_DEVICES`: how many GPUs there are, of which `CUDA_VISIBLE_DEVICES` may name some.
     pub devices: usize,
     /// `KC_SIM_ARCH`: of which architecture.
     pub limits: &'static Limits,
@@ -54,6 +54,16 @@ impl Settings {
         let devices = number("KC_SIM_DEVICES", 1)? as usize;
         if devices > MOST_DEVICES {
             return Err(format!("KC_SIM_DEVICES={devices}: there can be {MOST_DEVICES}"));
+        }
+        // All are alike: what counts is how many a program sees.
+        let devices = match value("CUDA_VISIBLE_DEVICES") {
+            Some(list) => {
+                list.split(',').take_while(|id| id.trim().parse().is_ok_and(|id: usize| id < devices)).count()
+            }
+            None => devices,
+        };
+        if devices == 0 {
+            return Err("no GPU is visible (KC_SIM_DEVICES, CUDA_VISIBLE_DEVICES)".to_string());
         }
         let memory = number("KC_SIM_MEMORY", 8 << 30)?;
         if !(1 << 20..=1 << 40).contains(&memory) {
