@@ -66,7 +66,7 @@ use Kind::*;
 fn kind(what: &What) -> Kind {
     match what {
         What::Race(..) => Race,
-        What::Outside(_) => Outside,
+        What::Outside(_) | What::BadImage(_) => Outside,
         What::Misaligned(_) | What::BadBulk(_) => Misaligned,
         What::ReadOnly(_) => ReadOnly,
         What::Uninitialised(_) => Unset,
