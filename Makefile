@@ -53,8 +53,9 @@ test:
 	wait $$fetched && exit $$built
 	$(MAKE) -j2 -O rust-test python-test
 
+# Programs that tests start are no jobs of this make.
 rust-test:
-	eval "$$(scripts/setup.sh env)" && cargo test
+	unset MAKEFLAGS MFLAGS; eval "$$(scripts/setup.sh env)" && cargo test
 
 python:
 	@scripts/setup.sh python
