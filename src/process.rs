@@ -5,7 +5,7 @@ mod private;
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-pub use private::{PrivateFolder, is_private_folder};
+pub use private::PrivateFolder;
 
 /// Something that this process has one of, made when it is first asked for. A process that was
 /// forked makes its own: it has none of its parent's threads, and locks that they held stay locked.

@@ -8,7 +8,7 @@ use super::child;
 use super::documents::Snapshot;
 use crate::ide::view::{View, backward};
 use crate::library::Library;
-use crate::process::is_private_folder;
+use crate::process::PrivateFolder;
 use crate::source::lined::Lined;
 
 /// What a view is of.
@@ -61,7 +61,7 @@ fn read(bytes: &[u8]) -> Option<Lined> {
 
 /// A folder for files that editors open: it lasts as long as the user's session. None: others could
 /// have put links into it.
-fn folder() -> Option<PathBuf> {
+fn folder() -> Option<(PathBuf, PrivateFolder)> {
     let own = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".cache")));
@@ -73,13 +73,17 @@ fn folder() -> Option<PathBuf> {
         None => std::env::temp_dir().join(format!("{version}-{}", unsafe { libc::geteuid() })),
     };
     // A link may lead from a folder of all to one of the user's.
-    (!folder.is_symlink() && is_private_folder(&folder)).then_some(folder)
+    if folder.is_symlink() {
+        return None;
+    }
+    let private = PrivateFolder::open(&folder)?;
+    Some((folder, private))
 }
 
 /// A library file as a file that can be opened. None when it cannot be written.
 pub fn copy_of_library(path: &str) -> Option<PathBuf> {
     let text = Library::text(path)?;
-    let file = folder()?.join(path);
+    let file = folder()?.0.join(path);
     if std::fs::read_to_string(&file).ok().as_deref() != Some(text) {
         std::fs::create_dir_all(file.parent()?).ok()?;
         std::fs::write(&file, text).ok()?;
@@ -90,7 +94,8 @@ pub fn copy_of_library(path: &str) -> Option<PathBuf> {
 /// A view as a file that can be opened. None when it cannot be written.
 pub fn file_of_view(request: &Request, text: &str) -> Option<PathBuf> {
     let extension = request.view.extension();
-    let file = folder()?.join(format!("{}.{}.{extension}", request.kernel, request.view.name()));
-    std::fs::write(&file, text).ok()?;
-    Some(file)
+    let name = format!("{}.{}.{extension}", request.kernel, request.view.name());
+    let (folder, private) = folder()?;
+    private.write(&name, ".new-", &[text.as_bytes()]).ok()?;
+    Some(folder.join(name))
 }

@@ -10,15 +10,6 @@ use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-/// Whether the folder is there, or was made now, and nobody else can have put files into it: it is
-/// this user's, and only this user may write there.
-pub fn is_private_folder(folder: &Path) -> bool {
-    if let Ok(about) = fs::metadata(folder) {
-        return about.is_dir() && is_own(about.uid(), about.mode());
-    }
-    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).is_ok()
-}
-
 /// Whether a file or folder is this user's, and only this user may write to it.
 fn is_own(owner: u32, mode: u32) -> bool {
     owner == rustix::process::geteuid().as_raw() && mode & 0o022 == 0
@@ -105,6 +96,7 @@ mod tests {
     fn folders_of_others_are_not_private() {
         let made = tempfile::tempdir().expect("a folder");
         let folder = made.path();
+        let is_private_folder = |path: &Path| PrivateFolder::open(path).is_some();
         assert!(is_private_folder(folder) && is_private_folder(&folder.join("a/b")));
         fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).expect("it is ours");
         assert!(!is_private_folder(folder));
