@@ -22,6 +22,7 @@
 //! | `streams` | what are streams, events and graphs of a GPU? |
 //! | `value` | what is a number, a vector or a matrix in Python? |
 //! | `warp` | how does Warp launch a kernel of kc? |
+//! | `buffer` | which objects show their memory? |
 //! | `short` | how does `wp.launch` come to kc's code without Warp's own way there? |
 //! | `xla` | how does XLA launch a kernel, as JAX compiles programs for it? |
 //! | `xla_ffi` | how does XLA call? |
@@ -31,6 +32,7 @@
 mod adjoint;
 mod arguments;
 mod bind;
+mod buffer;
 mod derivative;
 mod device;
 mod dlpack;

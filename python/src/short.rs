@@ -4,14 +4,12 @@
 use kc::abi::LaunchBounds;
 use kc::types::{MAX_DIMS, Scalar, Type};
 use pyo3::exceptions::PyValueError;
-use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyFloat, PyInt, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
-use crate::value;
-use crate::warp;
+use crate::{buffer, value, warp};
 
 /// The short way to one kernel.
 #[pyclass(frozen, module = "kc._native")]
@@ -212,12 +210,12 @@ impl Short {
                     known = value.call_method0(intern!(py, "__ctype__"))?;
                 }
                 let room = &mut room[..ARRAY];
-                Ok(copy(&known, room)? && room[NDIM..NDIM + 2] == dims.to_ne_bytes())
+                Ok(buffer::copy(&known, room)? && room[NDIM..NDIM + 2] == dims.to_ne_bytes())
             }
-            What::Object { class, size } => Ok(value.get_type().is(class) && copy(value, &mut room[..*size])?),
+            What::Object { class, size } => Ok(value.get_type().is(class) && buffer::copy(value, &mut room[..*size])?),
             What::Struct { is, size } => {
                 let Some(of) = value.getattr_opt(intern!(py, "_cls"))? else { return Ok(false) };
-                Ok(of.is(is) && copy(&value.call_method0(intern!(py, "__ctype__"))?, &mut room[..*size])?)
+                Ok(of.is(is) && buffer::copy(&value.call_method0(intern!(py, "__ctype__"))?, &mut room[..*size])?)
             }
             What::Number(scalar) => {
                 let plain = match scalar {
@@ -237,22 +235,4 @@ impl Short {
             }
         }
     }
-}
-
-/// Copies the memory of a ctypes object. False: it has another size.
-fn copy(object: &Bound<'_, PyAny>, room: &mut [u8]) -> PyResult<bool> {
-    // SAFETY: all zeros is a view that is filled in.
-    let mut view: ffi::Py_buffer = unsafe { std::mem::zeroed() };
-    // SAFETY: the interpreter is held, and the object lives.
-    if unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut view, ffi::PyBUF_SIMPLE) } != 0 {
-        return Err(PyErr::fetch(object.py()));
-    }
-    let fits = usize::try_from(view.len) == Ok(room.len());
-    if fits {
-        // SAFETY: the view has so many bytes, and the room is ours.
-        unsafe { std::ptr::copy_nonoverlapping(view.buf.cast::<u8>(), room.as_mut_ptr(), room.len()) };
-    }
-    // SAFETY: it was filled above.
-    unsafe { ffi::PyBuffer_Release(&mut view) };
-    Ok(fits)
 }

@@ -127,8 +127,7 @@ pub fn view<'py>(value: &Bound<'py, PyAny>) -> Result<Option<View<'py>>, Fault> 
     if let Some(view) = gpu::view(value)? {
         return Ok(Some(view));
     }
-    // SAFETY: the object lives, and the interpreter is held.
-    let buffer = unsafe { pyo3::ffi::PyObject_CheckBuffer(value.as_ptr()) } == 1;
+    let buffer = crate::buffer::has(value);
     // Text and bytes have a buffer and are no arrays.
     if buffer || value.hasattr("__array_interface__")? {
         static FROM: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

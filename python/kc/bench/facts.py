@@ -5,7 +5,11 @@ from __future__ import annotations
 import functools
 import math
 import pathlib
-import tomllib
+
+try:
+    import tomllib
+except ModuleNotFoundError:  # CPython 3.10
+    import tomli as tomllib
 
 #: The names of the sets of sizes, and what each is for.
 SIZES = {
