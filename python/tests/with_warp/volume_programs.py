@@ -272,8 +272,9 @@ def main(path, count):
             values = wp.zeros((count, 8), dtype=ty)
             slopes = wp.zeros((count, 3), dtype=slope)
             wp.launch(ask, dim=count, inputs=[volume.id, p, c, voxels, background], outputs=[values, slopes])
-            found[f"{name} in {other}: values"] = values.numpy()
-            # What becomes of a negative weight as an unsigned number depends on the machine.
+            # What becomes of NaN, or of a negative weight, as an unsigned number depends on the machine.
+            known = ~np.isnan(points).any(axis=1) if name == "uint32" else slice(None)
+            found[f"{name} in {other}: values"] = values.numpy()[known]
             found[f"{name} in {other}: slopes"] = slopes.numpy()[:, 1:2] if name == "uint32" else slopes.numpy()
     for name, volume in (volumes | grids).items():
         indices = wp.zeros((count, 4), dtype=int)
