@@ -1,5 +1,5 @@
-//! The buffer protocol (PEP 3118). The stable interface of CPython has it from 3.11 on. CPython 3.10
-//! has the same functions and the same structure, which 3.11 then froze: they are named here.
+//! The buffer protocol (PEP 3118). The stable interface of CPython has it from 3.11 on. CPython
+//! 3.10 has the same functions and structure, which 3.11 then froze: they are named here.
 
 use std::os::raw::{c_char, c_int, c_void};
 
