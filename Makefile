@@ -51,7 +51,7 @@ test:
 	eval "$$(scripts/setup.sh env)"; \
 	cargo clippy --workspace --all-targets -- -D warnings && cargo test --no-run; built=$$?; \
 	wait $$fetched && exit $$built
-	$(MAKE) -j2 -O rust-test python-test
+	$(MAKE) -j2 rust-test python-test
 
 # Programs that tests start are no jobs of this make.
 rust-test:
