@@ -175,7 +175,7 @@ const SELDOM: &str = "spatial_adjoint";
 fn all_built_ins_are_called() {
     let names = table::builtins().iter().map(|builtin| builtin.name);
     let mut missing: BTreeSet<&str> = names.filter(|name| *name != SELDOM).collect();
-    assert!(missing.len() > 150, "only {} built-ins are known", missing.len());
+    assert!(missing.len() >= 150, "only {} built-ins are known", missing.len());
     // How many seeds it takes changes with each new built-in.
     for seed in 0..30_000 {
         if missing.is_empty() {
