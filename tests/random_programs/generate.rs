@@ -166,6 +166,8 @@ impl Generator {
         let any = if self.random.one_in(3) { self.random.pick(&INTS) } else { float };
         match self.random.below(8) {
             0..=3 => Type::Vec(self.random.pick(&[2, 3, 3, 4, 6]), any),
+            // The only one that `spatial_adjoint` gives.
+            4 if self.random.one_in(8) => Type::Mat(6, 6, float),
             4 | 5 => Type::Mat(self.random.pick(&[2, 3, 4]), self.random.pick(&[2, 3, 3, 4]), any),
             6 => Type::Quat(float),
             _ => Type::Transform(float),

@@ -168,16 +168,12 @@ fn smaller(program: &Program, way: Option<Way>) -> Program {
     )
 }
 
-/// Only who wants a matrix of 6 x 6 calls it, and few programs have one: tests/library calls it.
-const SELDOM: &str = "spatial_adjoint";
-
 #[test]
 fn all_built_ins_are_called() {
-    let names = table::builtins().iter().map(|builtin| builtin.name);
-    let mut missing: BTreeSet<&str> = names.filter(|name| *name != SELDOM).collect();
-    assert!(missing.len() >= 150, "only {} built-ins are known", missing.len());
+    let mut missing: BTreeSet<&str> = table::builtins().iter().map(|builtin| builtin.name).collect();
+    assert!(missing.len() > 150, "only {} built-ins are known", missing.len());
     // How many seeds it takes changes with each new built-in.
-    for seed in 0..30_000 {
+    for seed in 0..6000 {
         if missing.is_empty() {
             return;
         }
