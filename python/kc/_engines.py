@@ -9,12 +9,12 @@ import numpy as np
 
 from . import _array, _native, _types
 from ._arguments import as_numpy, refuse
-from ._errors import _caller
+from ._errors import caller
 
 
 def warn(text):
     """What should be known of a choice, at the line of the user's code."""
-    frame = _caller()
+    frame = caller()
     registry = frame.f_globals.setdefault("__warningregistry__", {})
     warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno, registry=registry)
 

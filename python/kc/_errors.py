@@ -130,7 +130,7 @@ class LintWarning(UserWarning):
 _BETWEEN = ("kc", "torch", "jax", "jaxlib", "warp", "functools")
 
 
-def _caller():
+def caller():
     """The frame of the user's code that called."""
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] in _BETWEEN:
@@ -138,12 +138,17 @@ def _caller():
     return frame
 
 
-def warn(text, code):
-    """A warning at the line outside of this package, and of those that called it, that called."""
-    frame = _caller()
+def warn_caller(warning):
+    """Gives a warning at the line of the user's code that called."""
+    frame = caller()
     registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(warning, None, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+
+
+def warn(text, code):
+    """A warning with a code at the line of the user's code that called."""
     kind = LintWarning if code == "W1128" else GradientWarning
-    warnings.warn_explicit(kind(text, code), None, frame.f_code.co_filename, frame.f_lineno, registry=registry)
+    warn_caller(kind(text, code))
 
 
 #: Findings that are told where gradients are asked for, or say that something was not compiled.
@@ -156,7 +161,7 @@ def lint(native):
         if code.startswith(_NO_LINTS):
             continue
         if place is None:
-            frame = _caller()
+            frame = caller()
             place = frame.f_code.co_filename, frame.f_lineno
         text, place = shown_at(text, *place), origin(*place)
         lines = text.rstrip().splitlines()
@@ -234,7 +239,7 @@ def too_many_dimensions(kernel, extents, coordinates):
         told = function.__dict__.setdefault("_kc_told", set())
         if len(extents) not in told:
             told.add(len(extents))
-            frame = _caller()
+            frame = caller()
             warnings.warn_explicit(text, UserWarning, frame.f_code.co_filename, frame.f_lineno, registry={})
         return
     names = ", ".join("ijkl"[: len(extents)])

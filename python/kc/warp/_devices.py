@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
-import warnings
 
-_HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-def _outside():
-    """How far up the program's own line is."""
-    level = 1
-    while os.path.dirname(os.path.abspath(sys._getframe(level).f_code.co_filename)) == _HERE:
-        level += 1
-    return level
+from .._errors import warn_caller
 
 
 class Device:
@@ -56,7 +46,7 @@ def get_device(ident=None) -> Device:
     if ident is None or ident == "cpu" or isinstance(ident, Device):
         return _CPU
     if re.fullmatch(r"cuda(:\d+)?", str(ident)):
-        warnings.warn(f"kc.warp runs on the CPU: so does what this program wants on `{ident}`", UserWarning, stacklevel=_outside())
+        warn_caller(UserWarning(f"kc.warp runs on the CPU: so does what this program wants on `{ident}`"))
         return _CPU
     raise ValueError(f"kc.warp runs on the CPU, and there is no device `{ident}`")
 

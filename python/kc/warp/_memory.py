@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 import weakref
 
+from .._errors import caller
 from ._config import config
 from ._devices import get_device
 
 _LOCK = threading.Lock()
-_HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class _Ledger:
@@ -52,10 +51,8 @@ _SCOPES = threading.local()
 
 def _place():
     """The line of the program that asks for memory."""
-    frame = sys._getframe(2)
-    while frame is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _HERE:
-        frame = frame.f_back
-    return "" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+    frame = caller()
+    return f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
 
 
 def note(memory):
