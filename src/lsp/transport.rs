@@ -1,6 +1,6 @@
 //! Bytes to messages and back. What is not a message gets an error as its answer, and the next
-//! message is read. The end of the input ends the connection, and so does a length that is none:
-//! nobody knows where the next message begins.
+//! message is read. The end of the input ends the connection. So does an invalid Content-Length, as
+//! the start of the next message is unknown then.
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};

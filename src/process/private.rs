@@ -15,9 +15,9 @@ fn is_own(owner: u32, mode: u32) -> bool {
     owner == rustix::process::geteuid().as_raw() && mode & 0o022 == 0
 }
 
-/// A folder that is this user's, and that only this user may write to. It is held open: whatever
-/// becomes of its path, files are read and written in the folder that was looked at. No link is
-/// followed in it.
+/// A folder that belongs to this user, and that only this user may write to. It stays open: files
+/// are read and written in the folder that was checked, even if its path leads elsewhere later. It
+/// follows no links.
 pub struct PrivateFolder(OwnedFd);
 
 /// A file of such a folder.

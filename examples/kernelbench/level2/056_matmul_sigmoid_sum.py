@@ -16,7 +16,7 @@ def sigmoid(v: float):
 
 @kc.func
 def inside(v: float, column: int, columns: int):
-    # The sigmoid of what is beyond the array is a half.
+    # Columns beyond the array would add sigmoid(0) = 0.5 each.
     return kc.where(column < columns, v, 0.0)
 
 

@@ -132,8 +132,8 @@ impl<'a, 'ctx> DebugInfo<'a, 'ctx> {
         }
     }
 
-    /// Goes on with an LLVM function made for `function`. One of the built-in library, whose file
-    /// nobody has on the disk, gets no lines: debuggers step over it.
+    /// Continues with an LLVM function made for `function`. A function of the built-in library has
+    /// no file on disk. It gets no lines, and debuggers step over it.
     pub fn enter(&self, made: Func<'ctx>, function: &Function) {
         if is_library(function) {
             return self.exit();

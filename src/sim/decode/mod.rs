@@ -276,7 +276,7 @@ impl<'t> Decoder<'_, 't> {
         if operands.len() != count + 1 {
             return Err(Error::malformed(i.at, format!("`{i}` takes {} operands, not {}", count + 1, operands.len())));
         }
-        // What is not there is a constant: nothing depends on it.
+        // A missing operand reads as a constant, so that nothing depends on it.
         let mut sources = [self.constant(0); 3];
         for (n, operand) in operands[1..].iter().enumerate() {
             let of = match (i.opcode, n) {
