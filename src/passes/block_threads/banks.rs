@@ -43,8 +43,13 @@ pub(super) struct Row {
     pub gain: u64,
 }
 
-/// The tiles that fewer threads meet in if their rows are longer.
-pub(super) fn better_rows(function: &Function, shares: &IdMap<InstId, Share>) -> Vec<Row> {
+/// The tiles that fewer threads meet in if their rows are longer; `fits` says by how many elements
+/// the rows of a tile may become longer.
+pub(super) fn better_rows(
+    function: &Function,
+    shares: &IdMap<InstId, Share>,
+    fits: impl Fn(ValueId, u32) -> bool,
+) -> Vec<Row> {
     let mut starts = IdMap::default();
     function.walk(function.entry, &mut |_, inst| {
         if let Op::For { start, body, .. } = inst.op {
@@ -55,10 +60,10 @@ pub(super) fn better_rows(function: &Function, shares: &IdMap<InstId, Share>) ->
     survey.block(function.entry, &Around { weight: 1, group: function.entry, at_once: Vec::new(), dealt: None });
     let mut uses: BTreeMap<ValueId, Vec<Use>> = BTreeMap::new();
     survey.uses.into_iter().for_each(|((tile, ..), one)| uses.entry(tile).or_default().push(one));
-    uses.iter().filter_map(|(&tile, uses)| better_row(function, tile, uses)).collect()
+    uses.iter().filter_map(|(&tile, uses)| better_row(function, tile, uses, &fits)).collect()
 }
 
-fn better_row(function: &Function, tile: ValueId, uses: &[Use]) -> Option<Row> {
+fn better_row(function: &Function, tile: ValueId, uses: &[Use], fits: &impl Fn(ValueId, u32) -> bool) -> Option<Row> {
     let Type::Local(ty) = function.ty(tile) else { return None };
     let last = usize::from(ty.ndim).checked_sub(1).filter(|&last| last > 0)?;
     let words = Type::from(ty.element).as_scalar().filter(|s| [4, 8].contains(&s.size())).map(|s| s.size() / 4)?;
@@ -68,8 +73,11 @@ fn better_row(function: &Function, tile: ValueId, uses: &[Use]) -> Option<Row> {
         uses.iter().map(|one| one.weight.saturating_mul(one.cost(&extents, words.into()))).sum()
     };
     let now = cost(0);
-    let (longer_by, least) =
-        LONGER.into_iter().map(|longer| (longer, cost(longer))).min_by_key(|&(longer, cost)| (cost, longer))?;
+    let (longer_by, least) = LONGER
+        .into_iter()
+        .filter(|&longer| fits(tile, longer))
+        .map(|longer| (longer, cost(longer)))
+        .min_by_key(|&(longer, cost)| (cost, longer))?;
     (least < now).then_some(Row { tile, longer_by, gain: now - least })
 }
 

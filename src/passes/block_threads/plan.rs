@@ -104,6 +104,8 @@ pub(super) struct Planner<'a> {
     uses: IdVec<ValueId, u32>,
     tensor: Tensor,
     plans: IdMap<InstId, Plan>,
+    /// The tiles that products multiply, by instructions for matrices or element by element.
+    factors: IdSet<ValueId>,
 }
 
 /// How many threads a block has where they have values of their own: exactly these, so each has one
@@ -146,7 +148,17 @@ impl<'a> Planner<'a> {
     fn new(function: &'a Function, effects: &'a EffectTable, tensor: Tensor) -> Planner<'a> {
         let (ranges, loops, uses) = (Ranges::of(function), upward_loops(function), crate::analysis::uses(function));
         let counts = counts(function);
-        Planner { function, effects, ranges, loops, counts, uses, tensor, plans: IdMap::default() }
+        Planner {
+            function,
+            effects,
+            ranges,
+            loops,
+            counts,
+            uses,
+            tensor,
+            plans: IdMap::default(),
+            factors: IdSet::default(),
+        }
     }
 
     /// Returns whether something in the block is dealt out.
@@ -160,12 +172,13 @@ impl<'a> Planner<'a> {
             if nested.is_empty() || self.plans.contains_key(&id) {
                 continue;
             }
-            if let Some(found) = products::find(function, id)
-                && let Ok(unit) = found.unit(self.tensor)
-            {
-                self.product(id, found, unit, insts.split_at(n));
-                any = true;
-                continue;
+            if let Some(found) = products::find(function, id) {
+                self.factors.extend([found.a, found.b]);
+                if let Ok(unit) = found.unit(self.tensor) {
+                    self.product(id, found, unit, insts.split_at(n));
+                    any = true;
+                    continue;
+                }
             }
             if let Some(nest) = self.nest(id, inst) {
                 self.plans.insert(id, Plan::Deal(nest));
@@ -187,12 +200,7 @@ impl<'a> Planner<'a> {
 
     /// What only loads factors of products is copied, where there are instructions for that.
     fn copies(&mut self) {
-        let factor = |plan: &Plan| match plan {
-            Plan::Product(found, _) => Some([found.a, found.b]),
-            _ => None,
-        };
-        let factors: IdSet<ValueId> = self.plans.values().filter_map(factor).flatten().collect();
-        if !self.tensor.copies() || factors.is_empty() {
+        if !self.tensor.copies() || self.factors.is_empty() {
             return;
         }
         let copied = |plan: &Plan| match plan {
@@ -203,7 +211,7 @@ impl<'a> Planner<'a> {
             .plans
             .iter()
             .filter_map(|(&id, plan)| Some((id, copied(plan)?)))
-            .filter(|(_, copied)| factors.contains(&copied.tile))
+            .filter(|(_, copied)| self.factors.contains(&copied.tile))
             .collect();
         self.plans.extend(found.into_iter().map(|(id, copied)| (id, Plan::Copy(copied))));
     }

@@ -9,7 +9,7 @@ use super::distribute::Share;
 use super::plan::leaves;
 use super::rows;
 use crate::analysis::effects::EffectTable;
-use crate::ids::IdMap;
+use crate::ids::{IdMap, IdSet};
 use crate::ir::build::Builder;
 use crate::ir::properties::Io;
 use crate::ir::{BinaryOp, BlockId, CompareOp, Function, InstId, Op, ValueId, Values};
@@ -17,12 +17,22 @@ use crate::passes::copy::Copier;
 use crate::passes::rebuild::replace_each;
 use crate::types::{Scalar, StructTable};
 
+/// Who multiplies what is copied.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Copied {
+    /// Instructions for matrices.
+    Products,
+    /// Threads, element by element.
+    Chains,
+}
+
 /// Copies parts of arrays an iteration ahead, as long as all tiles fit into so many bytes.
 pub(super) fn copy(
     function: &mut Function,
     structs: &StructTable,
     effects: &EffectTable,
     shares: &mut IdMap<InstId, Share>,
+    what: Copied,
     most: u64,
 ) {
     let mut loops = Vec::new();
@@ -32,7 +42,7 @@ pub(super) fn copy(
         }
     });
     for id in loops {
-        let Some(found) = Copies::of(function, effects, shares, id) else { continue };
+        let Some(found) = Copies::of(function, effects, shares, what, id) else { continue };
         let more: u64 = found.tiles.iter().map(|&tile| rows::bytes(function.ty(tile), structs)).sum();
         if rows::total(function, structs) + more <= most {
             let entry = function.entry;
@@ -69,12 +79,21 @@ struct Copies {
 }
 
 impl Copies {
-    fn of(function: &Function, effects: &EffectTable, shares: &IdMap<InstId, Share>, id: InstId) -> Option<Copies> {
+    fn of(
+        function: &Function,
+        effects: &EffectTable,
+        shares: &IdMap<InstId, Share>,
+        what: Copied,
+        id: InstId,
+    ) -> Option<Copies> {
         let inst = &function.insts[id];
         let Op::For { step, body, .. } = inst.op else { return None };
         let step = function.as_const(step)?.as_int().filter(|step| step.abs() == 1)?;
         let insts = &function.blocks[body].insts;
-        let at = insts.iter().position(|&id| matches!(function.insts[id].op, Op::Product(..)))?;
+        let at = first_use(function, effects, insts)?;
+        if matches!(function.insts[insts[at]].op, Op::Product(..)) != (what == Copied::Products) {
+            return None;
+        }
         let (before, rest) = insts.split_at(at);
         let is_value = |id: &InstId| function.insts[*id].op.properties().is_value();
         let (values, copies): (Vec<InstId>, Vec<InstId>) = before.iter().partition(|id| is_value(id));
@@ -185,6 +204,23 @@ impl Copies {
         b.function.insts[id].op = Op::For { start, end, step: twice, init, body };
         b.append(id);
     }
+}
+
+/// Where a list of instructions first reads a tile that it has copied a part of an array into.
+fn first_use(function: &Function, effects: &EffectTable, insts: &[InstId]) -> Option<usize> {
+    let mut copied: IdSet<ValueId> = IdSet::default();
+    insts.iter().position(|&id| {
+        let reads = |touch: &Touch| {
+            touch.kind == Kind::Read && matches!(&touch.memory, Memory::Block(tile) if copied.contains(tile))
+        };
+        let found = touches_with_blocks(function, effects, id).iter().any(reads);
+        each(function, id, &mut |op| {
+            if let Op::Copy(_, operands) = op {
+                copied.extend(operands.first());
+            }
+        });
+        found
+    })
 }
 
 /// An instruction and those in it.

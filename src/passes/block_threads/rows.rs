@@ -28,17 +28,21 @@ pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64
 /// Makes the rows of tiles so long that the threads of a warp meet in as few banks as may be, as
 /// long as all tiles fit into so many bytes ([`banks`]).
 pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &IdMap<InstId, Share>, most: u64) {
-    let mut found = banks::better_rows(function, shares);
+    // The instructions for matrices read as rows were lengthened for them. Copies are of 16 bytes
+    // of a row each.
+    let (mut fixed, mut copied): (IdSet<ValueId>, IdSet<ValueId>) = Default::default();
+    function.walk(function.entry, &mut |_, inst| match inst.op {
+        Op::Product(..) => inst.op.for_each_operand(|v| _ = fixed.insert(v)),
+        Op::Copy(..) => inst.op.for_each_operand(|v| _ = copied.insert(v)),
+        _ => {}
+    });
+    let mut found = banks::better_rows(function, shares, |tile, longer| {
+        let Type::Local(ty) = function.ty(tile) else { return false };
+        !copied.contains(&tile) || (longer * Layout::of(ty.element.into(), structs).size).is_multiple_of(BANKS)
+    });
     let tiles: IdSet<ValueId> = found.iter().map(|row| row.tile).collect();
     let rigid = rigid(function, &tiles);
-    // The instructions for matrices, and copies, take 16 bytes of a row at once.
-    let mut whole: IdSet<ValueId> = IdSet::default();
-    function.walk(function.entry, &mut |_, inst| {
-        if matches!(inst.op, Op::Product(..) | Op::Copy(..)) {
-            inst.op.for_each_operand(|v| _ = whole.insert(v));
-        }
-    });
-    found.retain(|row| !rigid.contains(&row.tile) && !whole.contains(&row.tile));
+    found.retain(|row| !rigid.contains(&row.tile) && !fixed.contains(&row.tile));
     found.sort_by_key(|row| (std::cmp::Reverse(row.gain), row.tile));
     let mut total = total(function, structs);
     for row in found {

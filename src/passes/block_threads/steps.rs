@@ -107,7 +107,8 @@ pub(super) const STEPS: &[Step] = &[
         why: "before rows are lengthened: it makes the tiles that are copied to",
         run: |k| {
             if k.has_products {
-                prefetch::copy(&mut k.function, k.structs, k.effects, &mut k.shares, MOST_BYTES);
+                let what = prefetch::Copied::Products;
+                prefetch::copy(&mut k.function, k.structs, k.effects, &mut k.shares, what, MOST_BYTES);
             }
         },
     },
@@ -150,6 +151,16 @@ pub(super) const STEPS: &[Step] = &[
         run: |k| {
             if k.own_threads.is_none() {
                 chunks::keep(&mut k.function, k.effects, &mut k.shares);
+            }
+        },
+    },
+    Step {
+        name: "prefetch_chains",
+        why: "after chunks: sums in registers go through their loop again with all that is copied ahead",
+        run: |k| {
+            if !k.has_products && k.tensor.copies() {
+                let what = prefetch::Copied::Chains;
+                prefetch::copy(&mut k.function, k.structs, k.effects, &mut k.shares, what, MOST_BYTES);
             }
         },
     },

@@ -44,13 +44,16 @@ pub struct Tensor {
 /// The first architecture with TensorFloat-32.
 const TF32: u32 = 80;
 
+/// The first one that copies to shared memory by itself (`cp.async`).
+const COPIES: u32 = 80;
+
 impl Tensor {
     /// No instruction: chains of `fma`.
     pub const NONE: Tensor = Tensor { cores: TensorCores::Off, arch: 0 };
 
     /// Whether there are instructions that copy to shared memory by themselves.
     pub fn copies(self) -> bool {
-        self.cores != TensorCores::Off && self.arch >= 80
+        self.arch >= COPIES
     }
 
     /// Why the architecture does not have what was asked for by name.

@@ -30,7 +30,12 @@ use crate::types::{I32, LocalArrayType, Scalar, Type};
 const USUAL_THREADS: u64 = 256;
 
 /// So many registers a thread has for elements of a tile at most.
-const MOST_REGISTERS: u64 = 32;
+const MOST_REGISTERS: u64 = 64;
+
+/// So many rows or columns of a patch lie side by side, where it is made of so many: an access of
+/// 16 bytes reads them. The next ones lie behind those of the other patches, so that threads side
+/// by side read memory side by side.
+const TOGETHER: u64 = 4;
 
 /// A tile with fewer elements stays in memory: there is little to be saved.
 const LEAST_ELEMENTS: u64 = 1024;
@@ -52,7 +57,7 @@ pub(super) fn keep(function: &mut Function, effects: &EffectTable, shares: &mut 
 /// The instructions that become of a loop whose iterations are code of their own. Patches of
 /// products have some 600; the loop around all of a factorisation goes through arrays, too, which
 /// are not worth that they are registers.
-const MOST_WRITTEN_OUT: u64 = 1024;
+const MOST_WRITTEN_OUT: u64 = 4096;
 
 /// How often a loop runs that goes through an array of a thread's registers, which are known only
 /// where each iteration is code of its own.
@@ -425,26 +430,38 @@ impl Part {
         let number = b.binary(BinaryOp::Div, self.mine, count);
         b.name(number, "patch");
         let mut index = unflatten(b, number, &extents);
-        for (at, size) in [(last, columns), (last.saturating_sub(1), rows)] {
-            if size > 1 && !(self.apart && at == last) {
-                let size = b.int(Scalar::I32, size.into());
-                index[at] = b.binary(BinaryOp::Mul, index[at], size);
+        let (k, inside) = (b.params(block)[0], block);
+        for (at, size, below) in [(last, columns, 1), (last.saturating_sub(1), rows, columns)] {
+            if size == 1 {
+                continue;
+            }
+            // Neighbours that stay together.
+            let together = match size.is_multiple_of(TOGETHER) {
+                _ if self.apart && at == last => 1,
+                true => TOGETHER,
+                false => size,
+            };
+            let whole = b.int(Scalar::I32, together.into());
+            if together > 1 {
+                index[at] = b.binary(BinaryOp::Mul, index[at], whole);
                 b.name(index[at], if at == last { "patch_column" } else { "patch_row" });
             }
+            let outside = b.switch_to(inside);
+            let [below, size_of] = [below, size].map(|n| b.int(Scalar::I32, n.into()));
+            let mut own = if at == last { k } else { b.binary(BinaryOp::Div, k, below) };
+            if at == last {
+                own = b.binary(BinaryOp::Rem, own, size_of);
+            }
+            if together < size {
+                let group = b.binary(BinaryOp::Div, own, whole);
+                let on = b.int(Scalar::I32, (extents[at] * together).into());
+                let start = b.binary(BinaryOp::Mul, group, on);
+                let within = b.binary(BinaryOp::Rem, own, whole);
+                own = b.binary(BinaryOp::Add, start, within);
+            }
+            index[at] = b.binary(BinaryOp::Add, index[at], own);
+            b.switch_to(outside);
         }
-        let (k, outside) = (b.params(block)[0], b.switch_to(block));
-        let columns = b.int(Scalar::I32, columns.into());
-        let mut column = b.binary(BinaryOp::Rem, k, columns);
-        if self.apart {
-            let beside = b.int(Scalar::I32, extents[last].into());
-            column = b.binary(BinaryOp::Mul, column, beside);
-        }
-        index[last] = b.binary(BinaryOp::Add, index[last], column);
-        if rows > 1 {
-            let row = b.binary(BinaryOp::Div, k, columns);
-            index[last - 1] = b.binary(BinaryOp::Add, index[last - 1], row);
-        }
-        b.switch_to(outside);
         dealt.indices.iter().map(|&(index, _)| index).zip(index).collect()
     }
 
