@@ -175,6 +175,9 @@ enum GridArg {
     /// With those that have a thread for each of the launch, which has fewer than 2^31: fewer
     /// registers and instructions.
     Covering,
+    /// With any; a thread does four tasks at once where it has so many. For kernels that wait for
+    /// memory: launch a quarter of the threads.
+    Strips,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
@@ -432,6 +435,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
         grid: match args.grid {
             GridArg::Any => Grid::Any,
             GridArg::Covering => Grid::Covering,
+            GridArg::Strips => Grid::Strips,
         },
         abi: match args.abi {
             AbiArg::Warp => Abi::Warp,

@@ -95,6 +95,41 @@ def test_generic_kernels():
         assert (x.numpy() == 2).all()
 
 
+@kc.kernel
+def directions(x: kc.array(dtype=kc.vec3), s: kc.array2d(dtype=float), out: kc.array(dtype=kc.vec3)):
+    i = kc.tid()
+    out[i] = kc.normalize(x[i]) * s[i, 1]
+
+
+@pytest.mark.parametrize("n", [1, 270_336, 270_337, 1_000_003, 1_081_344])
+def test_a_thread_does_four_tasks(n, rng):
+    """Such a launch has a thread for four tasks once the GPU is full."""
+    x, s = rng.random((n, 3), dtype=np.float32), rng.random((n, 2), dtype=np.float32)
+    there, host = kc.zeros(n, dtype=kc.vec3, device=GPU), kc.zeros(n, dtype=kc.vec3)
+    directions(n, kc.array(x, dtype=kc.vec3, device=GPU), kc.array(s, device=GPU), there)
+    directions(n, kc.array(x, dtype=kc.vec3), kc.array(s), host)
+    assert there.numpy().tobytes() == host.numpy().tobytes()
+
+
+@pytest.mark.parametrize("shift", [0, 1, 3])
+def test_four_tasks_of_arrays_that_overlap(shift, rng):
+    """Each task reads what it writes, or what another one reads alone: the launch has no race, and arrays overlap."""
+
+    @kc.kernel
+    def double(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[2 * i] = 2.0 * x[2 * i]
+
+    n = 600_000
+    values = rng.random(2 * n + 4, dtype=np.float32)
+    x = kc.array(values, device=GPU)
+    double(n, x[:2 * n], x[shift:2 * n + shift])
+    expected = values.copy()
+    expected[shift:2 * n + shift:2] = 2 * values[:2 * n:2]
+    assert (x.numpy() == expected).all()
+
+
+@pytest.mark.two_gpus
 def test_arrays_that_are_elsewhere():
     x, y, host = kc.ones(3, device="cuda:0"), kc.ones(3, device="cuda:1"), np.ones(3, np.float32)
     for arguments, first, second in [
@@ -142,7 +177,7 @@ def saxpy(a: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
 
 @kc.kernel
 def outside(x: kc.array(dtype=float)):
-    x[kc.tid() + 100000] = 1.0
+    x[kc.tid() + 1000000000] = 1.0
 
 def told(run):
     try:
@@ -187,6 +222,7 @@ print(kc.zeros(3, device="cpu").numpy().tolist())
     assert done.stdout.count("DeviceError error[E1104]: the device `cuda` is not available: no NVIDIA driver (libcuda) was found") == 2
 
 
+@pytest.mark.simulated
 def test_nothing_is_wrong_with_the_driver():
     """The simulated driver finds accesses to memory that was given back, races of streams, and memory that is lost."""
     done = program(SAXPY + """

@@ -64,6 +64,8 @@ pub struct Llvm<'ctx> {
     pub(super) intrinsics: RefCell<HashMap<&'static str, Overloads<'ctx>>>,
     /// Set on multiplications and additions, so that the back end may fuse them.
     pub contract: Cell<bool>,
+    /// Set on loads: nothing changes what they read while the function runs.
+    pub unchanging: Cell<bool>,
     /// Of atomics.
     pub(super) scope: SyncScope,
 }
@@ -90,6 +92,7 @@ impl<'ctx> Llvm<'ctx> {
             module: context.create_module(name),
             intrinsics: RefCell::default(),
             contract: Cell::new(false),
+            unchanging: Cell::new(false),
             scope: SyncScope::of(context, scope),
         }
     }

@@ -313,6 +313,10 @@ impl<'ctx> Llvm<'ctx> {
     pub fn load(&self, ty: Ty<'ctx>, pointer: Val<'ctx>, align: u32) -> Val<'ctx> {
         let value = built(self.builder.build_load(ty, pointer.into_pointer_value(), UNNAMED));
         built(instruction(value).set_alignment(align));
+        if self.unchanging.get() {
+            let kind = self.context.get_kind_id("invariant.load");
+            built(instruction(value).set_metadata(self.context.metadata_node(&[]), kind));
+        }
         value
     }
     pub fn store(&self, value: Val<'ctx>, pointer: Val<'ctx>, align: u32) {

@@ -277,6 +277,8 @@ pub struct Lower<'s, 'a, 'ctx> {
     ///
     /// [`ArrayLayout::Contiguous`]: super::ArrayLayout::Contiguous
     pub aligned: IdSet<Val<'ctx>>,
+    /// Addresses of arrays that nothing changes while the function runs ([`super::strips`]).
+    pub unchanging: IdSet<Val<'ctx>>,
 }
 
 /// The LLVM function that is written.
@@ -365,7 +367,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         let (ir, ll, ops, target) = (state.ir, state.ll, state.ops, state.target);
         let into = LlvmFunction { function: llvm_function, entry, print_buffer: None, call_large: inside_callee };
         let (facts, loops) = (ValueFacts::default(), Loops::default());
-        Lower { state, ir, ll, ops, target, into, thread, mode: Mode::Thread, facts, loops, aligned: IdSet::default() }
+        let (aligned, unchanging) = Default::default();
+        Lower { state, ir, ll, ops, target, into, thread, mode: Mode::Thread, facts, loops, aligned, unchanging }
     }
 
     pub fn leaf_types(&self, ty: Type) -> SmallVec<[Ty<'ctx>; 4]> {

@@ -521,7 +521,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.checked(&place, frame.ty(result), |lower, place| {
             let part = lower.part(frame, place, &access.path);
             let ll = lower.ll;
+            ll.unchanging.set(lower.unchanging.contains(&place.data));
             let values = lower.load_value(part.pointer, part.ty, part.align);
+            ll.unchanging.set(false);
             lower.load_later(place, &part, &values);
             match part.exists {
                 None => values,

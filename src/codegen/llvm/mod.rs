@@ -74,6 +74,7 @@ mod rotated_loops;
 mod rows;
 mod run_reports;
 mod simd;
+pub mod strips;
 mod tensor;
 mod vector;
 mod versions;

@@ -21,6 +21,7 @@ use super::machine::{LEAN, Lease, Machine};
 use super::ops::Floats;
 use super::options::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
 use super::param_names::name_parameters;
+use super::strips::{self, Strips};
 use crate::abi::{self, LaunchBounds};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::rounding;
@@ -483,6 +484,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let tasks = Tasks { launch, block_dim, rank, by_block: function.by_block };
     match options.grid {
         Grid::Any => tasks.in_turns_or_private(&mut lower, kernel, args),
+        Grid::Strips => tasks.in_strips(&mut lower, kernel, args),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
     }
     // Of the descriptors of arrays most kernels need a part.
@@ -586,15 +588,69 @@ impl<'ctx> Tasks<'ctx> {
         ll.load(ll.i64(), ll.offset_by(self.launch, offset_of!(LaunchBounds, size) as u64), 8)
     }
 
+    /// How many tasks lie between two of a thread: as many as the grid has threads, or blocks.
+    fn stride(&self, ll: &Llvm<'ctx>) -> Val<'ctx> {
+        let grid = ll.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", &[], &[]);
+        let in_block = if self.by_block { ll.const_i64(1) } else { wide(ll, self.block_dim, ll.i64()) };
+        ll.mul(wide(ll, grid, ll.i64()), in_block)
+    }
+
+    /// [`Self::in_turns`], four tasks at once as long as there are four and arrays lie apart
+    /// ([`super::strips`]).
+    fn in_strips<'a>(&self, lower: &mut Lower<'_, 'a, 'ctx>, kernel: FuncId, args: Vec<Scalars<'ctx>>) {
+        let ll = lower.ll;
+        let first = self.thread_number(lower, ll.i64());
+        let Some(strips) = Strips::of(lower.ir, kernel) else {
+            return self.in_turns_or_private(lower, kernel, args);
+        };
+        let apart = lower.are_apart(&lower.ir.functions[kernel], &strips, &args);
+        let (stride, size) = (self.stride(ll), self.size(ll));
+        let inner_extents = self.inner_extents(lower, ll.i64());
+        let times = |n: u64| ll.mul(stride, ll.const_i64(n as i64));
+        let [head, four, rest] = ["strips", "strip", "rest"].map(|name| ll.block(lower.into.function, name));
+        let begin = ll.current_block();
+        ll.br(head);
+        ll.position_at_end(head);
+        let task = ll.phi(ll.i64());
+        ll.add_incoming(task, first, begin);
+        let last = ll.add(task, times(strips::TASKS - 1));
+        ll.cond_br(ll.and(apart, ll.icmp(IntPredicate::ULT, last, size)), four, rest);
+
+        ll.position_at_end(four);
+        lower.stay(&strips, &args);
+        for n in 0..strips::TASKS {
+            let here = ll.ptx_opaque(ll.add(task, times(n)));
+            self.locate(lower, here, &inner_extents);
+            lower.kernel(kernel, args.clone());
+        }
+        lower.may_change();
+        let latch = ll.current_block();
+        ll.add_incoming(task, ll.add(task, times(strips::TASKS)), latch);
+        ll.br(head);
+        ll.ends(latch);
+
+        ll.position_at_end(rest);
+        self.in_turns_from(lower, task, |lower| lower.kernel(kernel, args));
+        lower.end_block_sums();
+        ll.ret(None);
+    }
+
     /// The thread's task and every one that lies a grid further.
     fn in_turns<'a>(&self, lower: &mut Lower<'_, 'a, 'ctx>, body: impl FnOnce(&mut Lower<'_, 'a, 'ctx>)) {
+        let first = self.thread_number(lower, lower.ll.i64());
+        self.in_turns_from(lower, first, body);
+    }
+
+    fn in_turns_from<'a>(
+        &self,
+        lower: &mut Lower<'_, 'a, 'ctx>,
+        first: Val<'ctx>,
+        body: impl FnOnce(&mut Lower<'_, 'a, 'ctx>),
+    ) {
         let ll = lower.ll;
         let block = |name| ll.block(lower.into.function, name);
         let (head, task_block, done) = (block("tasks"), block("task"), block("done"));
-        let first = self.thread_number(lower, ll.i64());
-        let grid = ll.intrinsic("llvm.nvvm.read.ptx.sreg.nctaid.x", &[], &[]);
-        let in_block = if self.by_block { ll.const_i64(1) } else { wide(ll, self.block_dim, ll.i64()) };
-        let stride = ll.mul(wide(ll, grid, ll.i64()), in_block);
+        let stride = self.stride(ll);
         let size = self.size(ll);
         let inner_extents = self.inner_extents(lower, ll.i64());
         let begin = ll.current_block();

@@ -41,6 +41,9 @@ pub enum Grid {
     /// threads. The loop over what one grid leaves, and 64-bit arithmetic on the threads' numbers,
     /// are saved.
     Covering,
+    /// With any; code for four tasks at once is there where a thread has so many
+    /// ([`super::strips`]).
+    Strips,
 }
 
 #[derive(Clone, Copy, Debug)]

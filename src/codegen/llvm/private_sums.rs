@@ -225,7 +225,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// The first byte of an array, and the one behind its last.
-    fn reach(&self, scalars: &Scalars<'ctx>, ty: ArrayType) -> [Val<'ctx>; 2] {
+    pub(super) fn reach(&self, scalars: &Scalars<'ctx>, ty: ArrayType) -> [Val<'ctx>; 2] {
         let (ll, n) = (self.ll, usize::from(ty.ndim));
         let start = ll.ptr_to_int(scalars[ARRAY_DATA], ll.i64());
         let size = ll.const_i64(Layout::of_element(ty.element, &self.ir.structs).size.into());

@@ -11,6 +11,7 @@ use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
     Arch, ArrayLayout, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx_located, has_block_sums,
+    strips,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -79,10 +80,15 @@ pub fn prepared(module: &Module, kernel: FuncId, how: &How) -> Result<Kernel> {
     // As a GPU has it ([`super::cuda`]), where that is counted. Else a thread has one task: several
     // would hide their races.
     let turns = private.is_some() || trial.counts && made.block_sums;
-    let any = PtxOptions { grid: Grid::Any, ..covering };
-    let in_turns = match turns {
-        true => Some(Box::new(Kernel { whole_grid: true, ..Kernel::load(module, kernel, &any, trial)? })),
-        false => None,
+    let strips = trial.counts && strips::Strips::of(module, kernel).is_some();
+    let several = |grid| -> Result<_> {
+        let options = PtxOptions { grid, ..covering };
+        Ok(Some(Box::new(Kernel { whole_grid: true, ..Kernel::load(module, kernel, &options, trial)? })))
+    };
+    let in_turns = match (strips, turns) {
+        (true, _) => several(Grid::Strips)?,
+        (false, true) => several(Grid::Any)?,
+        (false, false) => None,
     };
     Ok(Kernel { in_turns, private, ..made })
 }
@@ -263,7 +269,9 @@ impl Kernel {
         let args = unsafe { std::slice::from_raw_parts(job.args.cast::<u8>(), layout.size as usize) };
         let tasks = bounds.size / u64::from(form.grid[0].max(1));
         let bytes = self.private.as_ref().map_or(0, |private| private.bytes(args, tasks));
-        let turns = bytes > 0 || self.trial.counts && self.block_sums;
+        // Where the GPU holds all threads at once, each has one task.
+        let strips = in_turns.grid == Grid::Strips && bounds.size > RESIDENT_THREADS;
+        let turns = bytes > 0 || strips || self.trial.counts && self.block_sums;
         if turns { (in_turns, bytes) } else { (self, 0) }
     }
 
@@ -304,6 +312,7 @@ impl Kernel {
         // counted, on one that a GPU holds at once.
         let blocks = match (self.grid, self.trial.counts) {
             (Grid::Any, true) => blocks.min(RESIDENT_THREADS / u64::from(block_dim)),
+            (Grid::Strips, _) => strips::threads(bounds.size, RESIDENT_THREADS).div_ceil(block_dim.into()),
             _ if self.whole_grid => blocks,
             _ => blocks.div_ceil(2),
         };

@@ -13,7 +13,7 @@ use cudarc::driver::sys;
 
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
-    Arch, ArrayLayout, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx, has_block_sums,
+    Arch, ArrayLayout, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx, has_block_sums, strips,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -235,6 +235,8 @@ pub struct Kernel {
     /// The most threads of a grid, whose threads take tasks in turns ([`Grid::Any`]); None: the
     /// grid covers the launch.
     most_threads: Option<u64>,
+    /// A thread does several tasks at once ([`Grid::Strips`]).
+    in_strips: bool,
     /// What its blocks may have copies of, where they ask for memory; and, if its own grid covers
     /// the launch, the same for threads that take tasks in turns.
     private: Option<PrivateSums>,
@@ -262,6 +264,10 @@ impl Kernel {
         let emit = |options: &PtxOptions| {
             emit_ptx(module, &[kernel], options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))
         };
+        if strips::Strips::of(module, kernel).is_some() {
+            let options = PtxOptions { grid: Grid::Strips, ..covering };
+            return Kernel::load_text(module, kernel, &options, emit(&options)?, ordinal);
+        }
         let (text, private) = (emit(&covering)?, PrivateSums::of(module, kernel));
         if has_block_sums(&text) {
             let mut made = Kernel::load_text(module, kernel, &any, emit(&any)?, ordinal)?;
@@ -280,6 +286,7 @@ impl Kernel {
     fn load_text(module: &Module, kernel: FuncId, options: &PtxOptions, text: String, ordinal: i32) -> Result<Kernel> {
         let context = Context::open(ordinal)?;
         let most_threads = (options.grid == Grid::Any).then_some(context.resident_threads);
+        let in_strips = options.grid == Grid::Strips;
         let asked_shared = asked_shared(module, kernel, options, &text).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
@@ -297,6 +304,7 @@ impl Kernel {
             by_block: function.by_block,
             asked_shared,
             most_threads,
+            in_strips,
             private: None,
             in_turns: None,
             context,
@@ -459,7 +467,11 @@ impl Kernel {
             let blocks = (self.context.arch.shared + RESERVED) / (u64::from(private) + RESERVED);
             most.min(blocks * u64::from(block_dim) * self.context.multiprocessors)
         };
-        let threads = self.most_threads.map_or(threads, |most| threads.min(at_once(most)));
+        let threads = match self.most_threads {
+            Some(most) => threads.min(at_once(most)),
+            None if self.in_strips => strips::threads(threads, self.context.resident_threads),
+            None => threads,
+        };
         Ok(if self.by_block { threads } else { threads.div_ceil(block_dim.into()) } as u32)
     }
 
