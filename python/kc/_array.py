@@ -184,11 +184,9 @@ class array(_native.Array):
         are a ``ValueError``: nothing is copied.
         """
         shape = tuple(shape[0]) if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
-        part = self._data.view()
-        try:
-            part.shape = (*shape, *self._inner)
-        except AttributeError:
-            raise ValueError(f"elements of strides {self._data.strides} have gaps: an array of the shape {shape} would be a copy") from None
+        part = _device.reshaped(self._data, (*shape, *self._inner))
+        if part is None:
+            raise ValueError(f"elements of strides {self._data.strides} have gaps: an array of the shape {shape} would be a copy")
         made = _wrap(part, self.dtype, False, type(self))
         if self._grad is not None:
             made._grad = self._grad.reshape(*shape)

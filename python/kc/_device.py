@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 
 import numpy as np
 
@@ -338,3 +339,34 @@ def _joined(dims):
         else:
             found.append((n, step, other))
     return found
+
+
+def reshaped(data, shape):
+    """A view of other extents, of which one may be -1; None if elements would have to be copied. NumPy copies them to find out, and the
+    host cannot read the memory of a GPU.
+    """
+    known = math.prod(extent for extent in shape if extent != -1)
+    if -1 in shape and known > 0:
+        shape = tuple(data.size // known if extent == -1 else extent for extent in shape)
+    if any(extent < 0 for extent in shape) or math.prod(shape) != data.size:
+        raise ValueError(f"an array of {data.size} elements has no shape {shape}")
+    return data.reshape(shape) if _has_strides(shape, data) else None
+
+
+def _has_strides(shape, data) -> bool:
+    """Whether there are strides by which a shape has the elements of an array in their order."""
+    # Elements at even distances, from the innermost on: how many, and how far apart.
+    runs = []
+    for extent, stride in zip(reversed(data.shape), reversed(data.strides)):
+        if runs and stride == runs[-1][0] * runs[-1][1]:
+            runs[-1][0] *= extent
+        elif extent != 1:
+            runs.append([extent, stride])
+    left = 1
+    for extent in reversed(shape) if data.size else ():
+        if left == 1 and extent > 1:
+            left = runs.pop(0)[0]
+        if left % extent:
+            return False
+        left //= extent
+    return True
