@@ -6,8 +6,9 @@ import types
 import kc
 import numpy as np
 import pytest
+from conftest import LAST
 
-GPU = "cuda:1"
+GPU = LAST
 
 
 @kc.struct

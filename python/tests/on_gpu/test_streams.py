@@ -58,6 +58,7 @@ def test_streams_wait_for_streams_and_events():
     assert x.numpy().tolist() == [6, 7] and y.numpy().tolist() == [36, 49]
 
 
+@pytest.mark.two_gpus
 def test_streams_of_two_gpus():
     one, two = kc.Stream("cuda:0"), kc.Stream("cuda:1")
     x, y = kc.array([1.0, 2.0], device="cuda:0"), kc.zeros(2, device="cuda:1")
@@ -187,6 +188,7 @@ def test_what_no_graph_keeps():
             kind("cpu")
 
 
+@pytest.mark.simulated
 def test_work_that_nothing_orders_is_found():
     text = """
 import kc, numpy as np

@@ -226,6 +226,7 @@ def test_what_no_tape_differentiates():
     assert x.numpy().tolist() == [1, 2, 3]
 
 
+@pytest.mark.simulated
 def test_a_tape_gives_its_memory_back():
     def run():
         x, y, loss = kc.ones(100_000, device="cuda"), kc.ones(100_000, device="cuda"), floats("cuda", 0)
