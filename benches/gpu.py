@@ -105,7 +105,7 @@ def suite(options, arch):
             compiled(options.kc, kit / "kernels.py", promises, arch, kit / name)
             launch = {"tool": name, "image": "kernels.ptx", "kernels": described}
             (kit / name / "launch.json").write_text(json.dumps(launch))
-        sets = ["hand", *(["warp"] if (kit / "warp").exists() else []), *PTX, TEXT]
+        sets = options.sets.split(",") if options.sets else ["hand", *(["warp"] if (kit / "warp").exists() else []), *PTX, TEXT]
         sys.argv = ["bench_gpu.py", "--sets", ",".join(sets), "--peers", "", "--reps", str(options.reps), "--out", options.out]
         if options.kernels:
             sys.argv += ["--kernels", options.kernels]
@@ -212,6 +212,7 @@ def main():
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--only", choices=["suite", "tiles"])
     parser.add_argument("--kernels", help="of the suite, with commas between")
+    parser.add_argument("--sets", default="", help="of kernels: hand, warp, kc, kc_strided, kc_text, with commas between")
     parser.add_argument("--reps", type=int, default=20)
     parser.add_argument("--out", default=".")
     parser.add_argument("--check", action="store_true", help="no GPU: the suite's launches fit the parameters of the PTX")
