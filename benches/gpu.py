@@ -12,6 +12,7 @@ installed. Times are medians of launches, by events.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import json
 import os
 import pathlib
@@ -65,6 +66,42 @@ def teach(bench):
         return known(argument, name, spec, pointer, gradient)
 
     bench.pack = pack
+    refill_before_each_run(bench.Driver)
+
+
+def refill_before_each_run(driver):
+    """A gradient takes that of the output away, and does less where there is none: before each run that is timed, what was copied to the
+    GPU just before the first one is copied there again."""
+    up, launch, time, kept = driver.up, driver.launch, driver.time, {}
+
+    def copied(self, pointer, array):
+        up(self, pointer, array)
+        kept.setdefault("next", {})[pointer] = array
+
+    def launched(self, *arguments, **options):
+        launch(self, *arguments, **options)
+        if "next" in kept:
+            kept["now"] = kept.pop("next")
+
+    def timed(self, run, reps):
+        found = []
+        for _ in range(reps):
+            for pointer, array in kept.get("now", {}).items():
+                up(self, pointer, array)
+            found += one(self, run)
+        return found
+
+    def one(self, run):
+        """As the suite times, without its launches to warm up but before the first."""
+        self("cuEventRecord", self.e0, None)
+        run()
+        self("cuEventRecord", self.e1, None)
+        self("cuEventSynchronize", self.e1)
+        value = ctypes.c_float()
+        self("cuEventElapsedTime", ctypes.byref(value), self.e0, self.e1)
+        return [value.value]
+
+    driver.up, driver.launch, driver.time = copied, launched, timed
 
 
 def launches(spec_module):
@@ -123,6 +160,7 @@ def tile_cases():
     n, rows, keys, matrices = 4096, 65536, 4096, 32768
     a, b = some(n, n), some(n, n)
     yield "gemm", {"a": a, "b": b, "c": np.zeros((n, n), F32)}, (n // 64, n // 64), [128, 256], [n, n], lambda: a @ b
+    yield "gemm_large", {"a": a, "b": b, "c": np.zeros((n, n), F32)}, (n // 128, n // 128), [128, 256], None, lambda: a @ b
     half = {"a": a.astype(np.float16), "b": b.astype(np.float16)}
     product = lambda: half["a"].astype(F32) @ half["b"].astype(F32)
     yield "gemm_half", {**half, "c": np.zeros((n, n), F32)}, (n // 64, n // 64), [128, 256], None, product

@@ -18,11 +18,16 @@ fn array(name: &str, shape: &[u32]) -> Value {
 
 /// A launch of a kernel of `benches/kernels`, with its gradient.
 fn launch(folder: &Path, file: &str, kernel: &str, dim: &[u32], args: &[Value]) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("benches/kernels").join(file);
+    launch_of(folder, &format!("benches/kernels/{file}"), kernel, "gradient", dim, args)
+}
+
+fn launch_of(folder: &Path, file: &str, kernel: &str, direction: &str, dim: &[u32], args: &[Value]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(file);
     let block = dim.last();
-    let text = json!({"format": 1, "id": kernel, "source": source, "kernel": kernel, "direction": "gradient",
+    let text = json!({"format": 1, "id": kernel, "source": source, "kernel": kernel, "direction": direction,
                       "dim": dim, "block_dim": block, "args": args});
-    let path = folder.join(format!("{kernel}_{}.json", block.copied().unwrap_or(0)));
+    let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let path = folder.join(format!("{stem}_{kernel}_{}.json", block.copied().unwrap_or(0)));
     std::fs::write(&path, text.to_string()).expect("a launch");
     path
 }
@@ -52,6 +57,23 @@ fn gradients_of_tiles_meet_in_no_bank() {
     }
     let said = parts::each(&launches, |part| part.iter().map(|launch| profile(launch)).collect::<Vec<_>>());
     for (text, status) in said.concat() {
+        assert_eq!(status, Some(0), "{text}");
+    }
+}
+
+/// Where a factor is turned, threads go down its rows; where a thread has 64 sums, it has rows and
+/// columns side by side by fours.
+#[test]
+fn products_of_turned_and_large_tiles_meet_in_no_bank() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let matrices = ["a", "b", "c"].map(|name| array(name, &[256, 256]));
+    let turned = "examples/kernelbench/017_matmul_with_transposed_b.py";
+    let launches = [
+        launch_of(folder, "benches/kernels/tiles_gpu.py", "gemm_large", "forward", &[2, 2, 256], &matrices),
+        launch_of(folder, turned, "matmul", "forward", &[2, 2, 256], &matrices),
+    ];
+    for (text, status) in launches.map(|launch| profile(&launch)) {
         assert_eq!(status, Some(0), "{text}");
     }
 }

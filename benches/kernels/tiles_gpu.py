@@ -20,6 +20,17 @@ def gemm(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(d
 
 
 @wp.kernel
+def gemm_large(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float)):
+    i, j = wp.tid()
+    total = wp.tile_zeros(shape=(128, 128), dtype=float)
+    for k in range(a.shape[1] // 16):
+        x = wp.tile_load(a, shape=(128, 16), offset=(i * 128, k * 16))
+        y = wp.tile_load(b, shape=(16, 128), offset=(k * 16, j * 128))
+        wp.tile_matmul(x, y, total)
+    wp.tile_store(c, total, offset=(i * 128, j * 128))
+
+
+@wp.kernel
 def gemm_half(a: wp.array2d(dtype=wp.float16), b: wp.array2d(dtype=wp.float16), c: wp.array2d(dtype=float)):
     i, j = wp.tid()
     total = wp.tile_zeros(shape=(64, 64), dtype=float)

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use super::chunks::registers_by;
 use super::distribute::Share;
 use crate::ids::IdMap;
-use crate::ir::{Access, BinaryOp, BlockId, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values};
+use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, UnaryOp, ValueDef, ValueId, Values};
 use crate::passes::loops::trips;
 use crate::types::{Scalar, Type};
 
@@ -183,7 +183,14 @@ impl Survey<'_> {
                 self.access(access, matches!(op, Op::Store { .. }), around);
             }
             let Op::For { start, end, step, body, .. } = *op else {
-                op.blocks().iter().for_each(|&nested| self.block(nested, around));
+                let mut inside = around.clone();
+                // A part of a tile in registers: `if element < end: ...`.
+                if let (&Op::If { condition, then, .. }, true) = (op, self.shares.contains_key(&id))
+                    && let Some(&Op::Compare(CompareOp::Lt, element, end)) = function.op(condition)
+                {
+                    (inside.dealt, inside.group) = (Some((element, end)), then);
+                }
+                op.blocks().iter().for_each(|&nested| self.block(nested, &inside));
                 continue;
             };
             let Some(&variable) = function.blocks[body].params.first() else { continue };

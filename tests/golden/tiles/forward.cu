@@ -133,7 +133,7 @@ extern "C" __global__ void softmax_cuda_kernel_forward(launch_bounds dim, array2
 extern "C" __global__ void gemm_cuda_kernel_forward(
     launch_bounds dim, array2<float> a, array2<float> b, array2<float> c)
 {
-    __shared__ float x[32][16];
+    __shared__ float x[32][17];
     __shared__ float y[16][32];
     for (size_t task = blockIdx.x; task < dim.size; task += gridDim.x) {
         int i = (int)(task / dim.shape[1]);
