@@ -6,8 +6,8 @@
 
 Needs the package (`make wheel`, then `pip install out/wheels/*.whl`) and a GPU. FOLDER is that of `benches/gpu.py`, whose sizes are taken
 (KB_SCALE times those of the host's benchmark, 8 if it is not set). `benches/gpu.py` launches entries with a thread for each task; kc lets
-threads take tasks in turns where they sum, and gives blocks copies of what they add to. A launch with its gradient is captured in a graph,
-and a replay is timed by events: the least and the median of `--reps`. Results of the first launch are set beside those of the host, as the
+threads take tasks in turns where they sum, and gives blocks copies of what they add to. A launch, and `kernel.grad`, which runs forward
+code too, are captured in graphs, and replays are timed by events: the least and the median of `--reps`. Results of the first launch are set beside those of the host, as the
 relative norm of the difference. `--overhead` times what calls from Python cost the processor.
 """
 
@@ -119,9 +119,10 @@ def outcome(spec):
     return [key for key, value in spec["args"].items() if value[0] == "out"][-1]
 
 
-def timed(run, reps):
+def timed(run, reps, before):
     start, end, times = kc.Event(), kc.Event(), []
     for n in range(reps + 2):
+        before()
         start.record()
         run()
         end.record()
@@ -145,6 +146,9 @@ def suite(options):
         if options.check:
             here, _ = run_once(kernel, spec, name, "cpu", grad_out)
             errors = {key: np.linalg.norm(there[key] - here[key]) / max(np.linalg.norm(here[key]), 1e-30) for key in here}
+        if len(there) > 1:
+            seed = kc.array(grad_out, dtype=args[out].dtype, device="cuda")
+            refill = lambda: args[out].grad.assign(seed)
         for way in ["forward", "backward"] if len(there) > 1 else ["forward"]:
             if way == "forward":
                 run = lambda: kernel(spec["dim"], *args.values(), **blocks)
@@ -157,7 +161,8 @@ def suite(options):
                 run = graph.replay
             except kc.DeviceError:
                 note = "not captured"
-            least, median = timed(run, options.reps)
+            # A gradient takes that of the output away, and does less where there is none.
+            least, median = timed(run, options.reps, refill if way == "backward" else lambda: None)
             of = [f"{key} {error:.1e}" for key, error in errors.items() if (key == out) == (way == "forward")]
             print(f"| {name} | {way} | {median:.4f} | {least:.4f} | {', '.join([*of, *[note] * bool(note)])} |", flush=True)
             del graph, run
