@@ -1,9 +1,10 @@
 """Solvers of linear systems: ``wp.optim.linear.cg(A, b, x, tol=1e-6)``.
 
-A matrix is an array of two dimensions, an array of one (a diagonal), or a ``LinearOperator`` whose ``matvec(x, y, z, alpha, beta)``
-computes ``z = alpha * (A @ x) + beta * y``. Solvers change ``x``, and give the number of steps, the length of the residual, and the
-length at which they stop: the greater of ``atol`` and ``tol`` times the length of ``b``. The residual is looked at every
-``check_every`` steps.
+A matrix is an array of two dimensions, an array of one (a diagonal), a sparse matrix, or a
+``LinearOperator`` whose ``matvec(x, y, z, alpha, beta)`` computes ``z = alpha * (A @ x) + beta * y``.
+Solvers change ``x``, and give the number of steps, the length of the residual, and the length at which
+they stop: the greater of ``atol`` and ``tol`` times the length of ``b``. The residual is looked at
+every ``check_every`` steps.
 """
 
 from __future__ import annotations
@@ -34,8 +35,11 @@ def aslinearoperator(A):
     """A matrix as a ``LinearOperator``."""
     if A is None or isinstance(A, LinearOperator):
         return A
+    if hasattr(A, "block_shape"):
+        return _sparse(A)
     if not isinstance(A, array) or A.ndim > 2:
-        raise ValueError(f"a matrix is an array of one or two dimensions, or a LinearOperator, not a {type(A).__name__}")
+        what = "an array of one or two dimensions, a sparse matrix, or a LinearOperator"
+        raise ValueError(f"a matrix is {what}, not a {type(A).__name__}")
     numbers = A.numpy()
 
     def dense(x, y, z, alpha, beta):
@@ -48,6 +52,18 @@ def aslinearoperator(A):
         _combined(z, y, scaled, alpha, beta)
 
     return LinearOperator(A.shape, A.dtype, None, dense if A.ndim == 2 else diagonal)
+
+
+def _sparse(A):
+    """The same of a sparse matrix: its shape is counted in blocks."""
+    from .sparse import bsr_mv
+
+    def matvec(x, y, z, alpha, beta):
+        if beta and z.numpy() is not y.numpy():
+            z.numpy()[...] = y.numpy()
+        bsr_mv(A, x, z, alpha, beta)
+
+    return LinearOperator((A.nrow, A.ncol), A.dtype, None, matvec)
 
 
 def _combined(z, y, product, alpha, beta):
@@ -63,8 +79,12 @@ def preconditioner(A, ptype="diag"):
         return None
     if ptype not in ("diag", "diag_abs"):
         raise ValueError(f"kc.warp has the preconditioners `diag`, `diag_abs` and `id`, and not `{ptype}`")
+    if hasattr(A, "block_shape"):
+        from .sparse import bsr_get_diag
+
+        A = bsr_get_diag(A)
     if not isinstance(A, array) or A.ndim > 2:
-        raise ValueError("a preconditioner is made of an array of one or two dimensions")
+        raise ValueError("a preconditioner is made of an array of one or two dimensions, or of a sparse matrix")
     numbers = A.numpy() if A.ndim == 1 else np.moveaxis(np.diagonal(A.numpy()), -1, 0)
     if len(A._inner) == 2:
         numbers = np.diagonal(numbers, axis1=1, axis2=2)

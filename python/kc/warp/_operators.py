@@ -81,6 +81,9 @@ class Operators:
         return wp.map(wp.pos, self)
 
     def __matmul__(self, other):
+        if hasattr(other, "block_shape"):
+            # A sparse matrix knows the product.
+            return NotImplemented
         raise TypeError("arrays have no product `@`: tiles have, with wp.tile_matmul")
 
 
