@@ -1,4 +1,4 @@
-"""Writes kc/__init__.pyi: what type checkers know of the package. Run it after a change of what `import kc` offers.
+"""Writes kc/__init__.pyi and the stubs of other modules (`stubs_modules.py`): what type checkers know of the package. Run it after a change of what `import kc` offers.
 
     python python/stubs.py            # writes it
     python python/stubs.py --check    # fails if it is not as it would be written
@@ -12,7 +12,7 @@ HEAD = '''"""Written by python/stubs.py."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 from typing import overload as _overload
 
 import numpy as np
@@ -106,7 +106,7 @@ class array(Generic[_E]):
         self, data: Any = ..., dtype: Any = ..., ndim: int | None = ..., *, copy: bool = ...,
         requires_grad: bool = ..., device: Any = ..., pinned: bool = ...,
     ) -> None: ...
-    grad: array[_E] | None
+    grad: Any
     @property
     def requires_grad(self) -> bool: ...
     @property
@@ -219,6 +219,85 @@ class HashGrid:
     groups: Any
     def build(self, points: Any, radius: float, groups: Any = None) -> None: ...
     def reserve(self, num_points: int, with_groups: bool = False) -> None: ...
+
+class _RebuildInfo(NamedTuple):
+    kind: str | None
+    max_voxel_count: int
+    max_leaf_node_count: int
+    max_lower_node_count: int
+    max_upper_node_count: int
+
+class _ActiveStats(NamedTuple):
+    voxel_count: int
+    leaf_node_count: int
+    lower_node_count: int
+    upper_node_count: int
+
+class _GridInfo(NamedTuple):
+    name: str
+    size_in_bytes: int
+    grid_index: int
+    grid_count: int
+    type_str: str
+    translation: Any
+    transform_matrix: Any
+
+class Volume:
+    CLOSEST: int
+    LINEAR: int
+    REBUILD_SUCCESS: int
+    REBUILD_LEAF_CAPACITY_EXCEEDED: int
+    REBUILD_LOWER_CAPACITY_EXCEEDED: int
+    REBUILD_UPPER_CAPACITY_EXCEEDED: int
+    REBUILD_VOXEL_CAPACITY_EXCEEDED: int
+    REBUILD_INVALID_INPUT: int
+    def __init__(self, data: Any, copy: bool = True) -> None: ...
+    @classmethod
+    def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume: ...
+    @classmethod
+    def load_from_numpy(
+        cls, ndarray: ArrayLike, min_world: Any = ..., voxel_size: Any = 1.0, bg_value: Any = 0.0, device: Any = None
+    ) -> Volume: ...
+    @classmethod
+    def allocate(
+        cls, min: Any, max: Any, voxel_size: Any, bg_value: Any = 0.0, translation: Any = ..., points_in_world_space: bool = False,
+        device: Any = None,
+    ) -> Volume: ...
+    @classmethod
+    def allocate_by_tiles(
+        cls, tile_points: Any, voxel_size: Any = None, bg_value: Any = 0.0, translation: Any = ..., device: Any = None,
+        transform: Any = None, rebuildable: bool = False, max_tiles: int | None = None, max_lower_nodes: int | None = None,
+        max_upper_nodes: int | None = None, status: Any = None, point_mask: Any = None,
+    ) -> Volume: ...
+    @classmethod
+    def allocate_by_voxels(
+        cls, voxel_points: Any, voxel_size: Any = None, translation: Any = ..., device: Any = None, transform: Any = None,
+        rebuildable: bool = False, max_active_voxels: int | None = None, max_leaf_nodes: int | None = None,
+        max_lower_nodes: int | None = None, max_upper_nodes: int | None = None, status: Any = None, point_mask: Any = None,
+    ) -> Volume: ...
+    @property
+    def id(self) -> int: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def is_index(self) -> bool: ...
+    @property
+    def is_rebuildable(self) -> bool: ...
+    def load_next_grid(self) -> Volume | None: ...
+    def save_to_nvdb(self, path: str | PathLike[str], codec: str = "none") -> None: ...
+    def rebuild(self, points: Any, status: Any = None, point_mask: Any = None) -> Any: ...
+    def array(self) -> Any: ...
+    def get_grid_info(self) -> _GridInfo: ...
+    def get_rebuild_info(self) -> _RebuildInfo: ...
+    def get_active_stats(self) -> _ActiveStats: ...
+    def get_voxel_size(self) -> tuple[float, float, float]: ...
+    def get_tile_count(self) -> int: ...
+    def get_voxel_count(self) -> int: ...
+    def get_tiles(self, out: Any = None) -> Any: ...
+    def get_voxels(self, out: Any = None) -> Any: ...
+    def get_feature_array_count(self) -> int: ...
+    def get_feature_array_info(self, feature_index: int) -> Any: ...
+    def feature_array(self, feature_index: int, dtype: Any = None) -> Any: ...
 
 class TextureFilterMode(IntEnum):
     CLOSEST = 0
@@ -348,7 +427,9 @@ def _of_builtins(text) -> str:
     import ast
 
     tree = ast.parse(text)
-    shadowed = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)} & {"int", "float", "type"}
+    shadowed = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+    shadowed |= {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    shadowed &= {"int", "float", "type", "bool", "str", "bytes", "list", "dict", "tuple"}
     lines = text.splitlines(keepends=True)
     places = set()
     for node in ast.walk(tree):
@@ -365,7 +446,14 @@ def _of_builtins(text) -> str:
 
 
 #: Names that the head has.
-OWN = ("zeros", "empty", "full", "array")
+OWN = ("zeros", "empty", "full", "array", "constant")
+
+
+#: Built-ins that take any number of values, which no form says.
+VARIADIC = {
+    "tile_map": ["op: Any", "*tiles: Any"],
+    "tile_arange": ["*ends: Any", "dtype: Any = ...", "storage: Any = ..."],
+}
 
 
 def builtin(name) -> list:
@@ -380,14 +468,33 @@ def builtin(name) -> list:
     for one in parameters:
         star = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}.get(one.kind.name, "")
         written.append(f"{star}{one.name}: Any" + (" = ..." if one.default is not one.empty else ""))
+    written = VARIADIC.get(name, written)
     doc = kc._documentation(forms).replace("\\", "\\\\")
     lines = [f"def {name}({', '.join(written)}) -> Any:", '    """']
     lines += [f"    {line}".rstrip() for line in doc.splitlines()]
     return [*lines, '    """', "    ...", ""]
 
 
+def files() -> dict:
+    """The stubs, by their paths."""
+    import ast
+
+    from stubs_modules import MODULES, text_of
+
+    root, whole = pathlib.Path(__file__).parent, text()
+    names = {node.name for node in ast.parse(whole).body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    names |= {node.target.id for node in ast.parse(whole).body if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)}
+    found = {root / "kc" / "__init__.pyi": whole}
+    for name in MODULES:
+        path = root.joinpath(*name.split("."))
+        path = path / "__init__.pyi" if path.is_dir() else path.with_suffix(".pyi")
+        found[path] = _of_builtins(text_of(name, names))
+    return found
+
+
 if __name__ == "__main__":
-    path = pathlib.Path(__file__).parent / "kc" / "__init__.pyi"
+    old = [path for path, wanted in files().items() if "--check" in sys.argv and path.read_text() != wanted]
     if "--check" in sys.argv:
-        sys.exit(path.read_text() != text() and "kc/__init__.pyi is not up to date: run python/stubs.py")
-    path.write_text(text())
+        sys.exit(f"{', '.join(path.name for path in old)} of kc is not up to date: run python/stubs.py" if old else 0)
+    for path, wanted in files().items():
+        path.write_text(wanted)

@@ -185,6 +185,10 @@ def __getattr__(name):
         from . import _engines
 
         return getattr(_engines, name)
+    if name == "Volume":
+        from . import _volumes
+
+        return _volumes.Volume
     if name in ("Texture1D", "Texture2D", "Texture3D", "TextureFilterMode", "TextureAddressMode"):
         from . import _textures
 

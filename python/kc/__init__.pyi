@@ -6,7 +6,7 @@ from builtins import type as _type
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
-from typing import Any, Generic
+from typing import Any, Generic, NamedTuple
 from typing import overload as _overload
 
 import numpy as np
@@ -100,7 +100,7 @@ class array(Generic[_E]):
         self, data: Any = ..., dtype: Any = ..., ndim: _int | None = ..., *, copy: bool = ...,
         requires_grad: bool = ..., device: Any = ..., pinned: bool = ...,
     ) -> None: ...
-    grad: array[_E] | None
+    grad: Any
     @property
     def requires_grad(self) -> bool: ...
     @property
@@ -213,6 +213,85 @@ class HashGrid:
     groups: Any
     def build(self, points: Any, radius: _float, groups: Any = None) -> None: ...
     def reserve(self, num_points: _int, with_groups: bool = False) -> None: ...
+
+class _RebuildInfo(NamedTuple):
+    kind: str | None
+    max_voxel_count: _int
+    max_leaf_node_count: _int
+    max_lower_node_count: _int
+    max_upper_node_count: _int
+
+class _ActiveStats(NamedTuple):
+    voxel_count: _int
+    leaf_node_count: _int
+    lower_node_count: _int
+    upper_node_count: _int
+
+class _GridInfo(NamedTuple):
+    name: str
+    size_in_bytes: _int
+    grid_index: _int
+    grid_count: _int
+    type_str: str
+    translation: Any
+    transform_matrix: Any
+
+class Volume:
+    CLOSEST: _int
+    LINEAR: _int
+    REBUILD_SUCCESS: _int
+    REBUILD_LEAF_CAPACITY_EXCEEDED: _int
+    REBUILD_LOWER_CAPACITY_EXCEEDED: _int
+    REBUILD_UPPER_CAPACITY_EXCEEDED: _int
+    REBUILD_VOXEL_CAPACITY_EXCEEDED: _int
+    REBUILD_INVALID_INPUT: _int
+    def __init__(self, data: Any, copy: bool = True) -> None: ...
+    @classmethod
+    def load_from_nvdb(cls, file_or_buffer: Any, device: Any = None) -> Volume: ...
+    @classmethod
+    def load_from_numpy(
+        cls, ndarray: ArrayLike, min_world: Any = ..., voxel_size: Any = 1.0, bg_value: Any = 0.0, device: Any = None
+    ) -> Volume: ...
+    @classmethod
+    def allocate(
+        cls, min: Any, max: Any, voxel_size: Any, bg_value: Any = 0.0, translation: Any = ..., points_in_world_space: bool = False,
+        device: Any = None,
+    ) -> Volume: ...
+    @classmethod
+    def allocate_by_tiles(
+        cls, tile_points: Any, voxel_size: Any = None, bg_value: Any = 0.0, translation: Any = ..., device: Any = None,
+        transform: Any = None, rebuildable: bool = False, max_tiles: _int | None = None, max_lower_nodes: _int | None = None,
+        max_upper_nodes: _int | None = None, status: Any = None, point_mask: Any = None,
+    ) -> Volume: ...
+    @classmethod
+    def allocate_by_voxels(
+        cls, voxel_points: Any, voxel_size: Any = None, translation: Any = ..., device: Any = None, transform: Any = None,
+        rebuildable: bool = False, max_active_voxels: _int | None = None, max_leaf_nodes: _int | None = None,
+        max_lower_nodes: _int | None = None, max_upper_nodes: _int | None = None, status: Any = None, point_mask: Any = None,
+    ) -> Volume: ...
+    @property
+    def id(self) -> _int: ...
+    @property
+    def dtype(self) -> Any: ...
+    @property
+    def is_index(self) -> bool: ...
+    @property
+    def is_rebuildable(self) -> bool: ...
+    def load_next_grid(self) -> Volume | None: ...
+    def save_to_nvdb(self, path: str | PathLike[str], codec: str = "none") -> None: ...
+    def rebuild(self, points: Any, status: Any = None, point_mask: Any = None) -> Any: ...
+    def array(self) -> Any: ...
+    def get_grid_info(self) -> _GridInfo: ...
+    def get_rebuild_info(self) -> _RebuildInfo: ...
+    def get_active_stats(self) -> _ActiveStats: ...
+    def get_voxel_size(self) -> tuple[_float, _float, _float]: ...
+    def get_tile_count(self) -> _int: ...
+    def get_voxel_count(self) -> _int: ...
+    def get_tiles(self, out: Any = None) -> Any: ...
+    def get_voxels(self, out: Any = None) -> Any: ...
+    def get_feature_array_count(self) -> _int: ...
+    def get_feature_array_info(self, feature_index: _int) -> Any: ...
+    def feature_array(self, feature_index: _int, dtype: Any = None) -> Any: ...
 
 class TextureFilterMode(IntEnum):
     CLOSEST = 0
@@ -841,18 +920,6 @@ def closest_point_edge_edge(p1: Any, q1: Any, p2: Any, q2: Any, epsilon: Any) ->
             kc.vec3(0.0, 0.0, 0.0), kc.vec3(2.0, 0.0, 0.0), kc.vec3(1.0, -1.0, 3.0), kc.vec3(1.0, 3.0, 3.0), 1.0e-6
         )
         kc.expect_near(st, kc.vec3(0.5, 0.25, 3.0))
-        ```
-    """
-    ...
-
-def constant(value: Any) -> Any:
-    """
-    kc.constant(value: Any) -> Any
-
-        `value` itself: in Warp's host code a mark for constants that kernels use.
-
-        ```python
-        kc.expect_eq(kc.constant(3), 3)
         ```
     """
     ...
@@ -3053,7 +3120,7 @@ def tid() -> Any:
     ...
 
 tile: Any
-def tile_arange(stop: Any, dtype: Any = ..., storage: Any = ...) -> Any:
+def tile_arange(*ends: Any, dtype: Any = ..., storage: Any = ...) -> Any:
     """
     kc.tile_arange(stop: Any, dtype: Any = 0, storage: Any = 0)
 
@@ -3390,7 +3457,7 @@ def tile_lower_solve_inplace(L: Any, y: Any) -> Any:
     """
     ...
 
-def tile_map(op: Any, a: Any) -> Any:
+def tile_map(op: Any, *tiles: Any) -> Any:
     """
     kc.tile_map(op: Any, a: Any)
 

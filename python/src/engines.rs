@@ -1,6 +1,6 @@
-//! What is a mesh, a tree of boxes, a hash grid or a texture in Python? An object that keeps the
-//! arrays it is made of, in place. Kernels read it by its id. What users call is in Python
-//! (`kc/_engines.py`, `kc/_textures.py`).
+//! What is a mesh, a tree of boxes, a hash grid, a volume or a texture in Python? An object that
+//! keeps the arrays it is made of, in place. Kernels read it by its id. What users call is in Python
+//! (`kc/_engines.py`, `kc/_volumes.py`, `kc/_textures.py`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -12,7 +12,7 @@ use kc::engines::memory::Plain;
 use kc::engines::mesh::{MeshInput, MeshView};
 use kc::engines::registry::{self, State, state_of};
 use kc::engines::texture::TextureView;
-use kc::engines::{Bvh, Constructor, Engine as _, EngineError, HashGrid, Kind, Mesh, Source, Texture};
+use kc::engines::{Bvh, Constructor, Engine as _, EngineError, HashGrid, Kind, Mesh, Source, Texture, Volume};
 use kc::types::{ArrayType, Element, Scalar, StructTable};
 use numpy::PyUntypedArray;
 use pyo3::exceptions::PyRuntimeError;
@@ -28,7 +28,7 @@ use crate::memory::Place;
 use crate::textures;
 use crate::view::{self, of_numpy};
 
-/// A mesh, a tree of boxes, a hash grid or a texture; nothing yet before it is built.
+/// A mesh, a tree of boxes, a hash grid, a volume or a texture; nothing yet before it is built.
 #[pyclass(frozen, subclass, weakref, module = "kc._native")]
 #[derive(Default)]
 pub struct Engine {
@@ -52,6 +52,7 @@ enum Made {
     Mesh(Box<Mesh>),
     Bvh(Box<Bvh>),
     Grid(HashGrid),
+    Volume(Box<Volume>),
     Texture(Box<Texture>),
 }
 
@@ -130,7 +131,7 @@ fn is_loaded(py: Python<'_>, module: &str) -> bool {
     py.import("sys").and_then(|sys| sys.getattr("modules")?.contains(module)).unwrap_or(true)
 }
 
-fn wrong(py: Python<'_>, kind: Kind, error: &EngineError) -> PyErr {
+pub fn wrong(py: Python<'_>, kind: Kind, error: &EngineError) -> PyErr {
     Refused::new("E1011", format!("{} cannot be built: {error}", kind.name())).raise(py)
 }
 
@@ -215,6 +216,30 @@ impl Engine {
         }
     }
 
+    /// Makes the object a volume.
+    pub fn become_volume(slf: &Bound<'_, Engine>, volume: Volume) -> PyResult<()> {
+        Engine::begin(slf, Made::Volume(Box::new(volume)), Arrays::default())
+    }
+
+    pub fn with_volume<R>(&self, py: Python<'_>, look: impl FnOnce(&Volume) -> R) -> PyResult<R> {
+        match &*self.held(py) {
+            Some(Held { made: Made::Volume(volume), .. }) => Ok(look(volume)),
+            _ => Err(unbuilt()),
+        }
+    }
+
+    pub fn change_volume(
+        &self,
+        py: Python<'_>,
+        change: impl FnOnce(&mut Volume) -> Result<(), EngineError>,
+    ) -> PyResult<()> {
+        self.change(py, |held| {
+            held.leave(py)?;
+            let Made::Volume(volume) = &mut held.made else { return Err(unbuilt()) };
+            change(volume).map_err(|error| wrong(py, Kind::Volume, &error))
+        })
+    }
+
     /// The class of the kernel language that a texture is of; None: it is no texture.
     pub fn texture_class(&self, py: Python<'_>) -> Option<String> {
         self.with_texture(py, |texture| Ok(texture.form().class())).ok()
@@ -259,7 +284,7 @@ impl Engine {
                 match made {
                     Made::Mesh(mesh) => mesh.set_gradients(at(&found[0]), at(&found[1])),
                     Made::Texture(texture) => texture.set_gradients(at(&found[0])),
-                    Made::Bvh(_) | Made::Grid(_) => {}
+                    Made::Bvh(_) | Made::Grid(_) | Made::Volume(_) => {}
                 }
             };
             old = std::mem::replace(gradients, found.map(|gradient| gradient.map(Bound::unbind)));
@@ -290,6 +315,7 @@ impl Made {
             Made::Mesh(mesh) => (mesh.id(), Kind::Mesh),
             Made::Bvh(bvh) => (bvh.id(), Kind::Bvh),
             Made::Grid(grid) => (grid.id(), Kind::HashGrid),
+            Made::Volume(volume) => (volume.id(), Kind::Volume),
             Made::Texture(texture) => (texture.id(), Kind::Texture),
         }
     }
@@ -301,6 +327,7 @@ impl Made {
             Made::Mesh(mesh) => Made::Mesh(Box::new(unsafe { mesh.frozen() })),
             Made::Bvh(bvh) => Made::Bvh(Box::new(bvh.frozen()?)),
             Made::Grid(grid) => Made::Grid(grid.frozen()),
+            Made::Volume(volume) => Made::Volume(Box::new(volume.frozen()?)),
             Made::Texture(texture) => Made::Texture(Box::new(texture.frozen()?)),
         })
     }
@@ -505,7 +532,7 @@ impl Engine {
             let done = match &mut held.made {
                 Made::Mesh(mesh) => mesh.refit(),
                 Made::Bvh(bvh) => bvh.refit(),
-                Made::Grid(_) | Made::Texture(_) => return Err(unbuilt()),
+                Made::Grid(_) | Made::Volume(_) | Made::Texture(_) => return Err(unbuilt()),
             };
             done.map_err(|error| wrong(py, kind, &error))
         })
@@ -595,6 +622,9 @@ impl Used {
                     *past = Some(held.made.frozen().map_err(|error| wrong(py, Kind::Bvh, &error))?);
                 }
             }
+            if let Made::Volume(volume) = &held.made {
+                held.past = past_of(py, volume, &held.past)?;
+            }
             let mut arrays = Vec::new();
             // Of a texture, `name` is that of its field.
             let name = if let Made::Texture(_) = &held.made { name.strip_suffix(".tex").unwrap_or(name) } else { name };
@@ -633,6 +663,16 @@ impl Used {
         visit.call(&self.engine)?;
         self.arrays.iter().try_for_each(|used| visit.call(&used.object).and_then(|()| visit.call(&used.array)))
     }
+}
+
+/// A volume as it is now: launches write to it, and nothing says so. The last copy, if it is that.
+fn past_of(py: Python<'_>, volume: &Volume, last: &Past) -> PyResult<Past> {
+    let known = last.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+    if matches!(&*known, Some(Made::Volume(kept)) if kept.bytes() == volume.bytes()) {
+        return Ok(Arc::clone(last));
+    }
+    let copy = volume.frozen().map_err(|error| wrong(py, Kind::Volume, &error))?;
+    Ok(Arc::new(Mutex::new(Some(Made::Volume(Box::new(copy))))))
 }
 
 /// An id for the time of a launch.

@@ -15,6 +15,7 @@
 //! | `view` | where does an object have its numbers? |
 //! | `memory` | what else is asked of an array's memory? |
 //! | `engines` | what is a mesh, a tree of boxes or a hash grid? |
+//! | `volumes` | how is a volume made, and asked? |
 //! | `dlpack` | what do other libraries tell of their arrays? |
 //! | `gpu` | and which of them are in the memory of a GPU? |
 //! | `device` | which memory of a GPU does kc hold itself? |
@@ -53,6 +54,7 @@ mod tape;
 mod textures;
 mod value;
 mod view;
+mod volumes;
 mod warp;
 mod xla;
 mod xla_ffi;
@@ -96,6 +98,11 @@ mod _native {
     use super::tape::{Tape, current};
     #[pymodule_export]
     use super::view::Array;
+    #[pymodule_export]
+    use super::volumes::{
+        volume_bytes, volume_coordinates, volume_facts, volume_file, volume_grids, volume_of_grid, volume_of_points,
+        volume_of_values, volume_rebuild,
+    };
     #[pymodule_export]
     use super::warp::{layout, warp_counts, warp_raise, warp_take};
     #[pymodule_export]

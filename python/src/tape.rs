@@ -538,6 +538,47 @@ impl Tape {
         Ok(())
     }
 
+    /// Records what Python code did to some arrays of floats, whose derivative it brings: `pull` takes
+    /// the gradients of all. Gives which of them hold something else than the last step left there.
+    fn _record(
+        slf: &Bound<'_, Tape>,
+        what: &str,
+        given: Vec<(Bound<'_, PyAny>, Bound<'_, PyUntypedArray>)>,
+        pull: Py<PyAny>,
+    ) -> PyResult<Vec<bool>> {
+        let py = slf.py();
+        let (given, used): (Vec<_>, Vec<(Array, Place)>) = given
+            .into_iter()
+            .map(|(object, array)| (object.unbind(), (array.clone().unbind(), Place::of(&array))))
+            .unzip();
+        let mut tape = Tape::edit(slf)?;
+        let (mut changed, mut told) = (Vec::new(), Vec::with_capacity(used.len()));
+        for (_, place) in &used {
+            let mut is_changed = false;
+            for version in tape.meeting(place) {
+                let known = &tape.versions[version];
+                if known.is_unchanged(py)? {
+                    continue;
+                }
+                if !known.place.is(place, py) || known.read && known.saved.is_none() {
+                    let shape = shown(&known.place.shape);
+                    let text = format!(
+                        "an array of shape {shape} that the derivative reads was changed since it was recorded, before `{what}`"
+                    );
+                    return Err(wrong(py, &text, Some("write to an array that no recorded launch has read")));
+                }
+                is_changed = true;
+                if !changed.contains(&version) {
+                    changed.push(version);
+                }
+            }
+            told.push(is_changed);
+        }
+        tape.after(py, changed, used.iter().map(|(array, place)| (array, place, true)))?;
+        tape.steps.push(Step::Host { what: what.to_string(), given, used, pull });
+        Ok(told)
+    }
+
     /// Whether Python code has changed memory that no step wrote to: what is there now is a
     /// constant.
     fn _is_replaced(slf: &Bound<'_, Tape>, array: &Bound<'_, PyUntypedArray>) -> PyResult<bool> {

@@ -25,7 +25,7 @@ from ._devices import (
     Device, ScopedDevice, ScopedStream, ScopedTimer, Stream, get_cuda_device_count, get_cuda_devices, get_device, get_devices,
     get_preferred_device, is_cpu_available, is_cuda_available, set_device, synchronize, synchronize_device, synchronize_stream,
 )
-from ._engines import Bvh, BvhConstructor, HashGrid, Mesh
+from ._engines import Bvh, BvhConstructor, HashGrid, Mesh, Volume
 from ._interop import (
     DeterministicMode, DeviceLike, Function, capture_if, capture_while, device_from_torch, device_to_torch, dtype_from_torch,
     dtype_to_torch, from_dlpack, from_jax, from_torch, get_mempool_release_threshold, get_mempool_used_mem_current,

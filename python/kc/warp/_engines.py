@@ -1,11 +1,12 @@
-"""Warp's meshes, trees of boxes and hash grids."""
+"""Warp's meshes, trees of boxes, hash grids and volumes."""
 
 from __future__ import annotations
 
 import enum
 
-from .. import _engines
+from .. import _array, _engines, _volumes
 from . import _launches
+from ._arrays import array
 from ._devices import get_device
 
 
@@ -54,3 +55,21 @@ class HashGrid(_engines.HashGrid):
         """Sorts points into cells of the width ``radius``; ``groups`` has a number for each point."""
         run = super().build
         _launches.done(lambda: run(points, radius, groups))
+
+
+class Volume(_volumes.Volume):
+    __doc__ = _volumes.Volume.__doc__.replace("kc.", "wp.")
+
+    @property
+    def device(self):
+        return get_device()
+
+    @staticmethod
+    def _made(elements, dtype):
+        return _array._wrap(elements, dtype, False, array)
+
+    def rebuild(self, points, status=None, point_mask=None):
+        """Other tiles, or other voxels, in the same memory: see `wp.Volume`."""
+        run = super().rebuild
+        _launches.done(lambda: run(points, status, point_mask))
+        return status

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import threading
 
@@ -88,13 +89,25 @@ def launch(
     if record_cmd:
         return Launch(kernel, dim, (*inputs, *outputs), blocks)
     if not record_tape and _tape.current() is not None:
-        raise NotImplementedError("kc.warp records all launches inside of a tape: record_tape=False is not there")
+        with _unrecorded():
+            return launch(kernel, dim, inputs, outputs, block_dim=block_dim)
     if getattr(_local, "graph", None) is None:
         # As nearly always: nothing needs to be kept.
         kernel(dim, *inputs, *outputs, **blocks)
         return None
     Launch(kernel, dim, (*inputs, *outputs), blocks).launch()
     return None
+
+
+@contextlib.contextmanager
+def _unrecorded():
+    """No tape records inside. Of an array that is written to here a tape says later that it was changed, where that matters."""
+    tape = _tape.current()
+    tape.__exit__(None, None, None)
+    try:
+        yield
+    finally:
+        tape.__enter__()
 
 
 def _dimensions(dim):
@@ -186,7 +199,38 @@ class Tape(_tape.Tape):
         return super().backward(grads=seeds)
 
     def record_func(self, backward, arrays):
-        raise NotImplementedError("kc.warp has no functions of Python on a tape")
+        """Records a function that takes the place of a derivative: it is called when the tape comes to it, and adds to the ``grad`` of
+        arrays that are read what comes of the ``grad`` of those that are written. All of them are in ``arrays``.
+        """
+        _have_gradients(arrays)
+        known = list({id(array): array for array in arrays}.values())
+        written = []
+
+        def pull(gradient, others):
+            views, held = [gradient, *others], [array.grad.numpy() for array in known]
+            own = [np.array(one) for one in held]
+            for one, view in zip(held, views):
+                one[...] = view
+            try:
+                backward()
+                for array, one, view, replaced in zip(known, held, views, written):
+                    # What was there before the array was written to has no part in it.
+                    view[...] = 0 if replaced else array.grad.numpy()
+            finally:
+                for one, before in zip(held, own):
+                    one[...] = before
+
+        written += self._record("record_func", [(array, array.numpy()) for array in known], pull)
+
+
+def _have_gradients(arrays):
+    from ._arrays import array
+
+    for one in arrays:
+        if not isinstance(one, array) or one.grad is None or one.numpy().dtype.kind != "f":
+            raise RuntimeError(f"record_func takes arrays of floats that have gradients, with requires_grad=True, not {one!r}")
+    if not arrays:
+        raise RuntimeError("record_func takes the arrays that the function reads and writes")
 
 
 class Graph:

@@ -38,8 +38,9 @@ def computed(wp, shape, name, given):
     yield A
     yield A.transpose()
     yield A + B * 2.0
-    yield sparse.bsr_mm(A.transpose(), B, alpha=-0.5)
-    yield sparse.bsr_mm(A, B.transpose() @ B, sparse.bsr_copy(A), alpha=0.5, beta=2.0)
+    # Of products Warp keeps blocks of zeros where none of a pair is.
+    yield sparse.bsr_compress(sparse.bsr_mm(A.transpose(), B, alpha=-0.5))
+    yield sparse.bsr_compress(sparse.bsr_mm(A, B.transpose() @ B, sparse.bsr_copy(A), alpha=0.5, beta=2.0))
     yield sparse.bsr_copy(A, block_shape=(1, 1), scalar_type=wp.float64)
     yield sparse.bsr_diag(sparse.bsr_get_diag(A))
     yield sparse.bsr_compress(sparse.bsr_axpy(A, sparse.bsr_copy(B), alpha=-1.0))

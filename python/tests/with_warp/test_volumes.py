@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import kc
+import kc.warp
 import numpy as np
 import pytest
 import warp as wp
@@ -142,3 +143,26 @@ def test_what_is_stored_is_found():
     exchange(10, volume.id, x)
     # The last two voxels are outside.
     assert x.tolist() == [1.0 + 10.0 * n for n in range(8)] + [-11.0, -11.0]
+
+@pytest.mark.parametrize("around", [None, 1.5, 3, "vec3f", "vec4d", "int64"])
+def test_volumes_without_warp_are_those_of_warp(around):
+    points = np.random.default_rng(5).integers(-300, 300, (40, 3)).astype(np.int32)
+    world = (points * 0.37).astype(np.float32)
+    made = []
+    for of in (kc.warp, wp):
+        value = getattr(of, around)(2) if isinstance(around, str) else around
+        for given, dtype in ((points, of.vec3i), (world, of.vec3)):
+            given = of.array(given, dtype=dtype, device="cpu")
+            matrix = of.mat33(0.5, 0.1, 0.0, 0.0, 0.7, 0.0, 0.2, 0.0, 0.9)
+            made.append(of.Volume.allocate_by_tiles(given, bg_value=value, translation=(1, 2, 3), transform=matrix, device="cpu"))
+            made.append(of.Volume.allocate_by_voxels(given, 0.25, device="cpu"))
+        made.append(of.Volume.allocate((-3, 0, 1), (12, 8, 9), (0.5, 1.0, 2.0), bg_value=value, points_in_world_space=True, device="cpu"))
+    for mine, its in zip(made[:5], made[5:]):
+        for ask in ("get_tiles", "get_voxels"):
+            rows = [np.unique(getattr(one, ask)().numpy(), axis=0) for one in (mine, its)]
+            np.testing.assert_array_equal(*rows)
+        infos = [one.get_grid_info() for one in (mine, its)]
+        assert infos[0].type_str == infos[1].type_str and infos[0].size_in_bytes == infos[1].size_in_bytes
+        np.testing.assert_allclose(np.asarray(infos[0].transform_matrix), np.array(infos[1].transform_matrix).reshape(3, 3), rtol=1e-6)
+        assert mine.get_active_stats() == its.get_active_stats() and mine.is_index == its.is_index
+        np.testing.assert_allclose(mine.get_voxel_size(), its.get_voxel_size(), rtol=1e-6)

@@ -144,6 +144,13 @@ impl Volume {
         Ok(())
     }
 
+    /// A copy at another id, which can't be built anew.
+    pub fn frozen(&self) -> Result<Volume, EngineError> {
+        let mut volume = Volume::with_bytes(self.bytes().len(), self.grid_type, None)?;
+        volume.bytes_mut().copy_from_slice(self.bytes());
+        Ok(volume.publish())
+    }
+
     /// What it says of itself.
     pub fn info(&self) -> Info {
         read::info(self.bytes(), self.grid_type)
