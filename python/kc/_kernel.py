@@ -51,7 +51,7 @@ class Kernel(_native.Kernel):
     @property
     def module(self) -> "Module":
         """The module that the kernel was compiled in."""
-        return Module(self._module)
+        return Module(lambda: self._module)
 
     @property
     def cuda(self) -> str:
@@ -205,8 +205,15 @@ class Module:
     """The compiled kernels of one source file."""
 
     def __init__(self, native, origin=None):
-        self._native = native
+        #: What was compiled, or a function that compiles it when something is asked.
+        self._made = native
         self._origin = origin
+
+    @property
+    def _native(self):
+        if callable(self._made):
+            self._made = self._made()
+        return self._made
 
     @property
     def names(self) -> list:

@@ -15,9 +15,6 @@ PAGES = ("README.md", "docs/python.md", "docs/engines.md", "docs/gpu.md", "docs/
 
 MORE = '''
 import kc.warp as wp
-import kc.warp.autograd
-import kc.warp.optim
-import kc.warp.render
 import kc.warp.sparse as sparse
 import numpy as np
 

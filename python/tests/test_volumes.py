@@ -66,7 +66,7 @@ def test_a_tape_has_a_volume_as_it_was(rng):
     volume = kc.Volume.load_from_numpy(values)
     at = kc.array(np.full((1, 3), 3.5, np.float32), dtype=kc.vec3, requires_grad=True)
     found, more = kc.zeros(1), kc.zeros(1)
-    places = np.argwhere(np.ones((8, 8, 8))).astype(np.int32)
+    places = np.ascontiguousarray(np.argwhere(np.ones((8, 8, 8))), np.int32)
     with kc.Tape() as tape:
         sample(1, volume, at, found)
         store(512, volume, places, (10 * values).ravel())

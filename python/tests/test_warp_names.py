@@ -291,14 +291,14 @@ def test_functions_of_kernels_from_python():
 
 
 def test_names_that_are_not_there():
-    for name in ("Volume", "fem", "accelerate", "sparse"):
+    for name in ("fem", "accelerate", "jax_experimental"):
         with pytest.raises(AttributeError, match=f"kc.warp has no `{name}`"):
             getattr(wp, name)
     with pytest.raises(TypeError, match="takes a generic kernel"):
         wp.overload(add, [wp.array(dtype=float), float])
     with pytest.raises(ValueError, match="no device `opencl`"):
         wp.get_device("opencl")
-    assert wp.get_cuda_device_count() == 0 and not wp.is_cuda_available()
+    assert wp.get_cuda_device_count() == len(kc.devices()) and wp.is_cuda_available() == bool(kc.devices())
 
 
 def test_warp_is_not_imported():

@@ -516,6 +516,7 @@ class Device:
     is_cpu: bool
     is_cuda: bool
     is_capturing: bool
+    has_blocks: bool
     is_mempool_supported: bool
     is_mempool_enabled: bool
     @property
@@ -781,7 +782,8 @@ def get_cuda_device_count() -> _int:
 def get_cuda_devices() -> list[Any]:
     ...
 def get_device(ident: Any = ...) -> Any:
-    """The device of this name: there is ``"cpu"`` alone, which a program that names a GPU gets with a warning."""
+    """The device of this name: `"cpu"`, or a GPU, `"cuda:0"`. Where there is none, a program that names one gets the processor, with
+    a warning and with blocks as on a GPU; so it does with `wp.config.use_gpus = False`."""
     ...
 def get_device_allocator(device: Any = ...) -> Any:
     """What makes the memory of arrays."""
@@ -797,6 +799,7 @@ def get_mempool_used_mem_high(device: Any = ...) -> _int:
 def get_module_options(module: Any = ...) -> dict[str, Any]:
     ...
 def get_preferred_device() -> Any:
+    """As in Warp the first GPU, where there is one."""
     ...
 def get_stream(device: Any = ...) -> Any:
     ...
@@ -846,12 +849,13 @@ def is_peer_access_supported(target_device: Any, peer_device: Any) -> bool:
 def launch(kernel: Any, dim: Any, inputs: Any = ..., outputs: Any = ..., adj_inputs: Any = ..., adj_outputs: Any = ..., device: Any = ..., stream: Any = ..., adjoint: Any = ..., record_tape: Any = ..., record_cmd: Any = ..., max_blocks: Any = ..., block_dim: Any = ...) -> Any:
     """Runs a kernel: ``wp.launch(kernel, dim=n, inputs=[...], outputs=[...])``.
 
-    Blocks have one thread, as Warp's have on the CPU; with ``wp.config.enable_cpu_blocks`` they have ``block_dim``."""
+    On the processor blocks have one thread, as Warp's have there; with ``wp.config.enable_cpu_blocks``, and on a GPU, they have
+    ``block_dim``. A kernel runs where its arrays are, and with another ``device`` of a GPU not at all."""
     ...
 def launch_tiled(kernel: Any, dim: Any, *arguments: Any, block_dim: Any, **named: Any) -> Any:
     """Runs a kernel for blocks: ``wp.launch_tiled(kernel, dim=[m, n], inputs=[...], block_dim=64)``.
 
-    The threads of a block are one dimension more. It has one of them, but with ``wp.config.enable_cpu_blocks``."""
+    The threads of a block are one dimension more. On the processor it has one of them, but with ``wp.config.enable_cpu_blocks``."""
     ...
 def load_module(module: Any = ..., device: Any = ..., recursive: Any = ..., block_dim: Any = ...) -> None:
     """Does nothing: a kernel is compiled when it is first launched."""
@@ -871,6 +875,7 @@ def print_memory_report(file: Any = ..., sort: Any = ..., max_items: Any = ...) 
     ...
 from kc.warp import render as render
 def set_device(ident: Any) -> None:
+    """Makes a device the one of arrays that name none, in this thread."""
     ...
 def set_device_allocator(device: Any, allocator: Any) -> None:
     """Arrays that are made from here on get their memory from an object with ``allocate(bytes)``, which gives an address, and
@@ -887,9 +892,10 @@ def set_stream(stream: Any, device: Any = ..., sync: Any = ...) -> None:
     ...
 from kc.warp import sparse as sparse
 def synchronize() -> None:
-    """Does nothing: a launch is over when it returns."""
+    """Waits for the GPUs that this program uses; on the processor a launch is over when it returns."""
     ...
 def synchronize_device(device: Any = ...) -> None:
+    """Waits for a GPU."""
     ...
 def synchronize_stream(stream: Any = ...) -> None:
     ...

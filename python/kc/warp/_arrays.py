@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 
-from .. import _array, _types, _writes
+from .. import _array, _device, _native, _types, _writes
 from .._arguments import as_numpy
 from . import _launches, _memory
-from ._devices import get_device
+from ._devices import get_device, of_array
 from ._operators import Operators
 
 
@@ -24,11 +24,11 @@ class array(Operators, _array.array):
             return _types.ArrayType(float if dtype is None else dtype, 1 if ndim is None else ndim)
         if ptr is not None or others:
             raise TypeError(f"kc.warp arrays are not made of {', '.join(['ptr'] if ptr is not None else others)}")
-        get_device(device)
+        device = get_device(device)
         if data is None:
-            made = empty(shape if shape is not None else length, dtype or float)
+            made = empty(shape if shape is not None else length, dtype or float, device)
         else:
-            made = _of(data, dtype, copy)
+            made = _of(data, dtype, copy, device)
             if shape is not None:
                 made = made.reshape(shape)
         if ndim is not None and made.ndim != ndim:
@@ -41,19 +41,19 @@ class array(Operators, _array.array):
 
     @property
     def device(self):
-        return get_device()
+        return of_array(self._data)
 
     @property
     def ptr(self) -> int:
-        return self.numpy().__array_interface__["data"][0]
+        return _native.address_of(self._data)
 
     @property
     def strides(self) -> tuple:
-        return self.numpy().strides[: self.ndim]
+        return self._data.strides[: self.ndim]
 
     @property
     def is_contiguous(self) -> bool:
-        return self.numpy().flags.c_contiguous
+        return self._data.flags.c_contiguous
 
     @property
     def requires_grad(self) -> bool:
@@ -87,7 +87,7 @@ class array(Operators, _array.array):
         shape = _known((shape,) if isinstance(shape, int) else tuple(shape), self.size)
         if math.prod(shape) != self.size:
             raise RuntimeError(f"an array of {self.size} elements has no shape {shape}")
-        return self._again(lambda array: array._part(array.numpy().reshape((*shape, *self._inner))))
+        return self._again(lambda array: array._part(array._data.reshape((*shape, *self._inner))))
 
     def _again(self, make):
         """Another look at the memory, and at that of the gradient."""
@@ -103,7 +103,7 @@ class array(Operators, _array.array):
         """The same elements with the dimensions in another order."""
         axes = tuple(reversed(range(self.ndim)) if axes is None else axes)
         inner = range(self.ndim, self.ndim + len(self._inner))
-        return self._again(lambda array: array._part(array.numpy().transpose((*axes, *inner))))
+        return self._again(lambda array: array._part(array._data.transpose((*axes, *inner))))
 
     def view(self, dtype):
         """The same memory as another type of the same size."""
@@ -113,7 +113,7 @@ class array(Operators, _array.array):
 
         def look(array):
             # The numbers of an element are neighbours, the elements need not be.
-            memory = array.numpy()
+            memory = array._data
             numbers = memory[..., None] if not self._inner else memory.reshape((*self.shape, -1))
             return _array._wrap(numbers.view(layout.base).reshape((*self.shape, *layout.shape)), dtype, False, type(self))
 
@@ -129,13 +129,14 @@ class array(Operators, _array.array):
         return [kind(*row.ravel()) for row in flat] if self._inner else flat.tolist()
 
     def to(self, device, requires_grad=None):
-        get_device(device)
-        return self
+        """The array on another device, as a copy with a copy of its gradient; there already, it is itself."""
+        device = get_device(device)
+        return self if device == self.device else super().to(device.alias)
 
     def _put(self, key, value, what):
         if isinstance(value, indexedarray):
             value = value.contiguous()
-        if isinstance(value, (_array.array, list, tuple)):
+        if isinstance(value, (_array.array, list, tuple)) or _device.is_far(self._data):
             # What the arrays hold then.
             _launches.done(lambda: _array.array._put(self, key, value, what))
         else:
@@ -146,17 +147,17 @@ class array(Operators, _array.array):
         """Copies elements: those of another array, or as many of the first ones as are given."""
         if isinstance(source, indexedarray):
             source = source.contiguous()
-        if isinstance(source, array) and (source.dtype is self.dtype or source.numpy().dtype == self.numpy().dtype):
+        if isinstance(source, array) and (source.dtype is self.dtype or source._data.dtype == self._data.dtype):
             copy(self, source)
         elif isinstance(source, _array.array):
-            _launches.done(lambda: copy(self, _of(source, self.dtype, False)))
+            _launches.done(lambda: copy(self, _of(source, self.dtype, False, None)))
         else:
-            copy(self, _of(source, self.dtype, False))
+            copy(self, _of(source, self.dtype, False, None))
 
     copy_ = assign
 
     def __reduce__(self):
-        return _again, (self.numpy(), self.dtype, self._grad)
+        return _again, (self.numpy(), self.dtype, self._grad, self.device.alias)
 
 
 def _is_number(item) -> bool:
@@ -194,7 +195,7 @@ class indexedarray:
 
     @property
     def device(self):
-        return get_device()
+        return self.data.device
 
     def __len__(self):
         return self.shape[0]
@@ -205,7 +206,7 @@ class indexedarray:
 
     def numpy(self):
         """A copy of the elements."""
-        return self.data.numpy()[self._chosen()]
+        return as_numpy(self.data)[self._chosen()]
 
     def contiguous(self):
         """An array of the elements, with memory of its own."""
@@ -221,7 +222,7 @@ class indexedarray:
 
     def assign(self, source):
         """Copies elements: those of another array of the same shape."""
-        copy(self, source if isinstance(source, (array, indexedarray)) else _of(source, self.dtype, False))
+        copy(self, source if isinstance(source, (array, indexedarray)) else _of(source, self.dtype, False, None))
 
     def fill_(self, value):
         self._put(value, "fill_")
@@ -250,8 +251,8 @@ class _Ranked:
 indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d = map(_Ranked, (1, 2, 3, 4))
 
 
-def _again(made, dtype, grad):
-    found = _array._wrap(made, dtype, False, array)
+def _again(made, dtype, grad, device="cpu"):
+    found = _array._wrap(made if device == "cpu" else _array._placed(made, device, False), dtype, False, array)
     found._grad = grad
     return found
 
@@ -263,7 +264,12 @@ def _known(shape, size):
     return tuple(size // max(rest, 1) if n == -1 else n for n in shape)
 
 
-def _of(data, dtype, copy):
+def _of(data, dtype, copy, device):
+    """An array of numbers, on a device; None: where they are."""
+    far = _array._known(data) if not isinstance(data, (list, tuple, int, float)) else None
+    if _device.is_far(far):
+        made = _array.array.__new__(array, data, dtype, copy=copy, device=None if device is None else device.alias)
+        return made
     data, dtype = _array._of_structs(data, dtype)
     values = np.asarray(data) if isinstance(data, (list, tuple, int, float)) else as_numpy(data)
     if values is None or values.ndim == 0:
@@ -272,7 +278,9 @@ def _of(data, dtype, copy):
         dtype = data.dtype if isinstance(data, _array.array) else values.dtype if values.dtype.names else _types.scalar_of(values.dtype)
     layout = dtype if isinstance(dtype, np.dtype) else _types.numpy_layout(dtype)
     memory = _array.converted(_of_elements(values, layout.shape), layout.base, copy)
-    if memory is not values:
+    if device is not None and device.is_cuda:
+        memory = _array._placed(memory, device.alias, False)
+    elif memory is not values:
         _memory.note(memory)
     made = _array._wrap(memory, dtype, False, array)
     _array._note(made, data, "wp.array")
@@ -297,11 +305,17 @@ def _shape(shape) -> tuple:
 
 
 def _made(make, shape, dtype, device, requires_grad):
-    get_device(device)
+    device = get_device(device)
     layout = _types.numpy_layout(dtype)
     shape = _shape(shape)
     if any(n < 0 for n in shape):
         raise ValueError(f"an array has no shape {shape}")
+    if device.is_cuda:
+        _array._movable(np.empty(0, layout.base), device.ordinal)
+        memory = (_device.zeros if make is np.zeros else _device.empty)(device.ordinal, (*shape, *layout.shape), layout.base)
+        made = _array._wrap(memory, dtype, False, array)
+        made.requires_grad = requires_grad
+        return made
     memory = _memory.make(make, (*shape, *layout.shape), layout.base)
     return _array._wrap(memory, dtype, requires_grad, array)
 
@@ -318,7 +332,7 @@ def full(shape=None, value=0, dtype=None, device=None, requires_grad=False, pinn
     if dtype is None:
         dtype = _type_of(value)
     made = _made(np.empty, shape, dtype, device, requires_grad)
-    made.numpy()[...] = made._fitting(value)
+    _device.put(made._data, made._fitting(value))
     return made
 
 
@@ -337,31 +351,32 @@ def ones(shape=None, dtype=float, device=None, requires_grad=False, pinned=False
     return full(shape, 1, dtype, device, requires_grad)
 
 
-def _like(make, src, requires_grad):
+def _like(make, src, requires_grad, device):
     # That of an indexedarray is its data's.
-    return make(src.shape, src.dtype, requires_grad=getattr(src, "requires_grad", False) if requires_grad is None else requires_grad)
+    device = src.device if device is None else device
+    return make(src.shape, src.dtype, device=device, requires_grad=getattr(src, "requires_grad", False) if requires_grad is None else requires_grad)
 
 
 def zeros_like(src, device=None, requires_grad=None, pinned=None):
-    return _like(zeros, src, requires_grad)
+    return _like(zeros, src, requires_grad, device)
 
 
 def empty_like(src, device=None, requires_grad=None, pinned=None):
-    return _like(empty, src, requires_grad)
+    return _like(empty, src, requires_grad, device)
 
 
 def ones_like(src, device=None, requires_grad=None, pinned=None):
-    return _like(ones, src, requires_grad)
+    return _like(ones, src, requires_grad, device)
 
 
 def full_like(src, value, device=None, requires_grad=None, pinned=None):
-    return _like(lambda shape, dtype, requires_grad: full(shape, value, dtype, requires_grad=requires_grad), src, requires_grad)
+    return _like(lambda shape, dtype, device, requires_grad: full(shape, value, dtype, device, requires_grad), src, requires_grad, device)
 
 
 def clone(src, device=None, requires_grad=None, pinned=None):
     made = empty_like(src, device, requires_grad)
     src = src.contiguous() if isinstance(src, indexedarray) else src
-    _launches.done(lambda: _writes.put(made, ..., src, src.numpy(), "wp.clone", fresh=True))
+    _launches.done(lambda: _set(made, src, "wp.clone", True))
     return made
 
 
@@ -382,8 +397,19 @@ def copy(dest, src, dest_offset=0, src_offset=0, count=0, stream=None):
     if dest.shape != src.shape or count != src.size:
         src = src if src.ndim == 1 else src.contiguous().flatten()
         dest, src = dest.flatten()[dest_offset : dest_offset + count], src[src_offset : src_offset + count]
-    if dest.numpy() is not src.numpy():
-        _launches.done(lambda: _writes.put(dest, ..., src, src.numpy(), "wp.copy"))
+    if dest._data is not src._data:
+        _launches.done(lambda: _set(dest, src, "wp.copy", False))
+
+
+def _set(dest, src, what, fresh):
+    """Copies all elements, noted on the tape that records."""
+    if not (_device.is_far(dest._data) or _device.is_far(src._data)):
+        _writes.put(dest, ..., src, src._data, what, fresh=fresh)
+    elif not fresh:
+        _writes.put_far(dest, ..., src, src._data, what)
+    else:
+        _device.put(dest._data, src._data)
+        _writes.made(dest, src, what)
 
 
 def from_numpy(arr, dtype=None, shape=None, device=None, requires_grad=False):

@@ -53,11 +53,11 @@ def to_torch(a, requires_grad=None):
     """A tensor of an array's memory."""
     import torch
 
-    made = torch.from_numpy(a.numpy())
+    made = torch.from_numpy(as_numpy(a))
     if a.requires_grad if requires_grad is None else requires_grad:
         made.requires_grad_(True)
         if a.grad is not None:
-            made.grad = torch.from_numpy(a.grad.numpy())
+            made.grad = torch.from_numpy(as_numpy(a.grad))
     return made
 
 
@@ -88,7 +88,7 @@ def from_jax(jax_array, dtype=None):
 def to_jax(a):
     import jax.numpy
 
-    return jax.numpy.asarray(a.numpy())
+    return jax.numpy.asarray(as_numpy(a))
 
 
 def from_dlpack(source, dtype=None):
@@ -97,7 +97,7 @@ def from_dlpack(source, dtype=None):
 
 
 def to_dlpack(a):
-    return a.numpy().__dlpack__()
+    return a.__dlpack__()
 
 
 def _shared(source, dtype):
@@ -222,7 +222,7 @@ def map(function, *inputs, out=None, return_kernel=False, block_dim=256, device=
     kernel, results = _MAPPED[key]
     if outs is None:
         wanted = any(value.requires_grad for value in arrays)
-        outs = tuple(empty(shape, dtype, requires_grad=wanted) for dtype in results)
+        outs = tuple(empty(shape, dtype, arrays[0].device, wanted) for dtype in results)
     if return_kernel:
         return kernel
     launch(kernel, dim=shape, inputs=list(inputs), outputs=outs)

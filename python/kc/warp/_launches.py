@@ -8,7 +8,7 @@ import threading
 
 import numpy as np
 
-from .. import _native, _tape
+from .. import _device, _native, _tape
 from .._arguments import as_numpy, is_plain, parameters_of, refuse, zeros_like
 from .._kernel import Kernel
 from .._native import Arguments
@@ -73,14 +73,18 @@ def launch(
 ):
     """Runs a kernel: ``wp.launch(kernel, dim=n, inputs=[...], outputs=[...])``.
 
-    Blocks have one thread, as Warp's have on the CPU; with ``wp.config.enable_cpu_blocks`` they have ``block_dim``.
+    On the processor blocks have one thread, as Warp's have there; with ``wp.config.enable_cpu_blocks``, and on a GPU, they have
+    ``block_dim``. A kernel runs where its arrays are, and with another ``device`` of a GPU not at all.
     """
-    if device is not None and device != "cpu":
-        get_device(device)
+    # The processor is asked for nearly always.
+    where = None if device == "cpu" else get_device(device)
+    gpu = where is not None and where.is_cuda
     if not isinstance(kernel, Kernel):
         raise TypeError(f"wp.launch takes a kernel, not a {type(kernel).__name__}: decorate it with @wp.kernel")
     dim = _dimensions(dim)
-    blocks = _blocks(kernel, block_dim) if config.enable_cpu_blocks else {}
+    if gpu:
+        _there(where, (*inputs, *outputs))
+    blocks = _blocks(kernel, block_dim) if where is not None and where.has_blocks or config.enable_cpu_blocks else {}
     if adjoint:
         if record_cmd:
             raise NotImplementedError("kc.warp keeps no adjoint launches")
@@ -90,7 +94,7 @@ def launch(
         return Launch(kernel, dim, (*inputs, *outputs), blocks)
     if not record_tape and _tape.current() is not None:
         with _unrecorded():
-            return launch(kernel, dim, inputs, outputs, block_dim=block_dim)
+            return launch(kernel, dim, inputs, outputs, device=device, block_dim=block_dim)
     if getattr(_local, "graph", None) is None:
         # As nearly always: nothing needs to be kept.
         kernel(dim, *inputs, *outputs, **blocks)
@@ -110,6 +114,14 @@ def _unrecorded():
         tape.__enter__()
 
 
+def _there(device, arguments):
+    """Whether all arrays are where a launch is to run: a kernel runs where its arrays are."""
+    for value in arguments:
+        if isinstance(value, _native.Array) and _device.place_of(value._data) != device.ordinal:
+            text = f"a launch on {device.alias} of an array on {_device.name_of(value._data)}"
+            raise _device.refused(text, f'make the array there, with `device="{device.alias}"`, or copy it: `x.to("{device.alias}")`')
+
+
 def _dimensions(dim):
     if isinstance(dim, (list, tuple)) or isinstance(dim, np.ndarray) and dim.ndim:
         return tuple(operator.index(n) for n in dim)
@@ -119,13 +131,13 @@ def _dimensions(dim):
 def launch_tiled(kernel, dim, *arguments, block_dim, **named):
     """Runs a kernel for blocks: ``wp.launch_tiled(kernel, dim=[m, n], inputs=[...], block_dim=64)``.
 
-    The threads of a block are one dimension more. It has one of them, but with ``wp.config.enable_cpu_blocks``.
+    The threads of a block are one dimension more. On the processor it has one of them, but with ``wp.config.enable_cpu_blocks``.
     """
     dim = _dimensions(dim)
     dim = dim if isinstance(dim, tuple) else (dim,)
     if len(dim) > 3:
         raise RuntimeError(f"wp.launch_tiled takes 1 to 3 dimensions, and not {len(dim)}")
-    threads = block_dim if config.enable_cpu_blocks else 1
+    threads = block_dim if config.enable_cpu_blocks or get_device(named.get("device")).has_blocks else 1
     return launch(kernel, (*dim, threads), *arguments, block_dim=threads, **named)
 
 
@@ -192,10 +204,10 @@ class Tape(_tape.Tape):
         # From the gradients that arrays have.
         seeds, seen = [], set()
         for array, held in self._held():
-            if id(held) not in seen and np.any(held):
+            if id(held) not in seen and np.any(_device.read(held) if _device.is_far(held) else held):
                 seen.add(id(held))
-                seeds.append((array, held.copy()))
-                held[...] = 0
+                seeds.append((array, _device.moved(held, _device.place_of(held))))
+                _device.put(held, np.zeros((), held.dtype))
         return super().backward(grads=seeds)
 
     def record_func(self, backward, arrays):
@@ -207,27 +219,27 @@ class Tape(_tape.Tape):
         written = []
 
         def pull(gradient, others):
-            views, held = [gradient, *others], [array.grad.numpy() for array in known]
-            own = [np.array(one) for one in held]
+            views, held = [gradient, *others], [array.grad._data for array in known]
+            own = [_device.moved(one, _device.place_of(one)) for one in held]
             for one, view in zip(held, views):
-                one[...] = view
+                _device.put(one, view)
             try:
                 backward()
                 for array, one, view, replaced in zip(known, held, views, written):
                     # What was there before the array was written to has no part in it.
-                    view[...] = 0 if replaced else array.grad.numpy()
+                    _device.put(view, np.zeros((), view.dtype) if replaced else array.grad._data)
             finally:
                 for one, before in zip(held, own):
-                    one[...] = before
+                    _device.put(one, before)
 
-        written += self._record("record_func", [(array, array.numpy()) for array in known], pull)
+        written += self._record("record_func", [(array, array._data) for array in known], pull)
 
 
 def _have_gradients(arrays):
     from ._arrays import array
 
     for one in arrays:
-        if not isinstance(one, array) or one.grad is None or one.numpy().dtype.kind != "f":
+        if not isinstance(one, array) or one.grad is None or one._data.dtype.kind != "f":
             raise RuntimeError(f"record_func takes arrays of floats that have gradients, with requires_grad=True, not {one!r}")
     if not arrays:
         raise RuntimeError("record_func takes the arrays that the function reads and writes")

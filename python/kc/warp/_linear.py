@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _types
+from .._arguments import as_numpy
 from .._tape import unrecorded
 from ._arrays import array, zeros_like
 from ._devices import get_device
@@ -40,14 +41,14 @@ def aslinearoperator(A):
     if not isinstance(A, array) or A.ndim > 2:
         what = "an array of one or two dimensions, a sparse matrix, or a LinearOperator"
         raise ValueError(f"a matrix is {what}, not a {type(A).__name__}")
-    numbers = A.numpy()
+    numbers = as_numpy(A)
 
     def dense(x, y, z, alpha, beta):
         blocks = numbers if A._inner else numbers[..., None, None]
-        _combined(z, y, np.einsum("ijab,jb->ia", blocks, x.numpy().reshape(A.shape[1], -1)), alpha, beta)
+        _combined(z, y, np.einsum("ijab,jb->ia", blocks, as_numpy(x).reshape(A.shape[1], -1)), alpha, beta)
 
     def diagonal(x, y, z, alpha, beta):
-        part = x.numpy().reshape(len(A), -1)
+        part = as_numpy(x).reshape(len(A), -1)
         scaled = np.einsum("iab,ib->ia", numbers, part) if len(A._inner) == 2 else numbers.reshape(len(A), -1) * part
         _combined(z, y, scaled, alpha, beta)
 
@@ -59,8 +60,8 @@ def _sparse(A):
     from .sparse import bsr_mv
 
     def matvec(x, y, z, alpha, beta):
-        if beta and z.numpy() is not y.numpy():
-            z.numpy()[...] = y.numpy()
+        if beta and as_numpy(z) is not as_numpy(y):
+            as_numpy(z)[...] = as_numpy(y)
         bsr_mv(A, x, z, alpha, beta)
 
     return LinearOperator((A.nrow, A.ncol), A.dtype, None, matvec)
@@ -68,9 +69,9 @@ def _sparse(A):
 
 def _combined(z, y, product, alpha, beta):
     """``z = alpha * product + beta * y``; what ``y`` holds does not matter where it is not used, and ``z`` may be ``y``."""
-    out = z.numpy()
+    out = as_numpy(z)
     made = alpha * product.reshape(out.shape)
-    out[...] = made + beta * y.numpy() if beta else made
+    out[...] = made + beta * as_numpy(y) if beta else made
 
 
 def preconditioner(A, ptype="diag"):
@@ -85,14 +86,14 @@ def preconditioner(A, ptype="diag"):
         A = bsr_get_diag(A)
     if not isinstance(A, array) or A.ndim > 2:
         raise ValueError("a preconditioner is made of an array of one or two dimensions, or of a sparse matrix")
-    numbers = A.numpy() if A.ndim == 1 else np.moveaxis(np.diagonal(A.numpy()), -1, 0)
+    numbers = as_numpy(A) if A.ndim == 1 else np.moveaxis(np.diagonal(as_numpy(A)), -1, 0)
     if len(A._inner) == 2:
         numbers = np.diagonal(numbers, axis1=1, axis2=2)
     numbers = np.abs(numbers) if ptype == "diag_abs" else numbers
     inverse = np.divide(1.0, numbers, out=np.zeros_like(numbers), where=numbers != 0)
 
     def matvec(x, y, z, alpha, beta):
-        _combined(z, y, inverse.reshape(len(inverse), -1) * x.numpy().reshape(len(inverse), -1), alpha, beta)
+        _combined(z, y, inverse.reshape(len(inverse), -1) * as_numpy(x).reshape(len(inverse), -1), alpha, beta)
 
     return LinearOperator(A.shape, A.dtype, None, matvec)
 
@@ -110,19 +111,19 @@ class _System:
         self.A, self.M, self.b, self.x = aslinearoperator(A), aslinearoperator(M), b, x
         if b.shape != x.shape or b._inner != x._inner or self.A.shape[0] != b.shape[0]:
             raise ValueError(f"a matrix of shape {self.A.shape}, a right side of {b.shape} and a solution of {x.shape} do not fit")
-        epsilon = float(np.finfo(b.numpy().dtype).eps)
+        epsilon = float(np.finfo(as_numpy(b).dtype).eps)
         if tol is None and atol is None:
             tol = atol = epsilon**0.75
         tol, atol = (atol if tol is None else tol), (tol if atol is None else atol)
-        self.most = int(maxiter or b.numpy().size)
-        self.stop = max(atol, epsilon**2.25, tol * _length(b.numpy()))
+        self.most = int(maxiter or as_numpy(b).size)
+        self.stop = max(atol, epsilon**2.25, tol * _length(as_numpy(b)))
         self.callback, self.every, self.done = callback, check_every, 0
         self.error = np.inf
 
     def new(self):
         """A vector like the right side."""
         made = zeros_like(self.b, requires_grad=False)
-        return made, made.numpy()
+        return made, as_numpy(made)
 
     def residual(self, r):
         self.A.matvec(self.x, self.b, r, -1.0, 1.0)
@@ -132,7 +133,7 @@ class _System:
 
     def precondition(self, vector, out):
         if self.M is None:
-            out.numpy()[...] = vector.numpy()
+            as_numpy(out)[...] = as_numpy(vector)
         else:
             self.M.matvec(vector, out, out, 1.0, 0.0)
 
@@ -174,7 +175,7 @@ def cg(A, b, x, tol=None, atol=None, maxiter=0, M=None, callback=None, check_eve
     while not system.ends(rs):
         system.times(p, q)
         step = _over(before, _dot(ps, qs))
-        x.numpy()[...] += step * ps
+        as_numpy(x)[...] += step * ps
         rs[...] -= step * qs
         system.precondition(r, z)
         now = _dot(rs, zs)
@@ -196,7 +197,7 @@ def cr(A, b, x, tol=None, atol=None, maxiter=0, M=None, callback=None, check_eve
     while not system.ends(rs):
         system.precondition(q, w)
         step = _over(before, _dot(qs, ws))
-        x.numpy()[...] += step * ps
+        as_numpy(x)[...] += step * ps
         rs[...] -= step * qs
         zs[...] -= step * ws
         system.times(z, y)
@@ -227,7 +228,7 @@ def bicgstab(
         system.precondition(r, z)
         system.times(z, t)
         turn = _over(_dot(ts, rs), _dot(ts, ts))
-        x.numpy()[...] += step * ys + turn * zs
+        as_numpy(x)[...] += step * ys + turn * zs
         rs[...] -= turn * ts
         now = _dot(start, rs)
         ps[...] = rs + _over(now, before) * _over(step, turn) * (ps - turn * vs)
@@ -270,5 +271,5 @@ def gmres(
         right = np.zeros(count + 1)
         right[0] = system.error
         weights = np.linalg.lstsq(found[: count + 1, :count], right, rcond=None)[0]
-        x.numpy()[...] += (weights @ np.array(steps)).reshape(rs.shape).astype(rs.dtype)
+        as_numpy(x)[...] += (weights @ np.array(steps)).reshape(rs.shape).astype(rs.dtype)
         system.done += count

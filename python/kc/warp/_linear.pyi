@@ -69,6 +69,9 @@ class array:
     def contiguous(self) -> Any: ...
     def list(self) -> list[Any]: ...
 
+def as_numpy(value: Any) -> Any:
+    """A NumPy array of the same memory, which is the host's. None: it is no array."""
+    ...
 def aslinearoperator(A: Any) -> Any:
     """A matrix as a ``LinearOperator``."""
     ...
@@ -82,7 +85,8 @@ def cr(A: Any, b: Any, x: Any, tol: Any = ..., atol: Any = ..., maxiter: Any = .
     """Conjugate residuals, for symmetric matrices."""
     ...
 def get_device(ident: Any = ...) -> Any:
-    """The device of this name: there is ``"cpu"`` alone, which a program that names a GPU gets with a warning."""
+    """The device of this name: `"cpu"`, or a GPU, `"cuda:0"`. Where there is none, a program that names one gets the processor, with
+    a warning and with blocks as on a GPU; so it does with `wp.config.use_gpus = False`."""
     ...
 def gmres(A: Any, b: Any, x: Any, tol: Any = ..., atol: Any = ..., restart: Any = ..., maxiter: Any = ..., M: Any = ..., callback: Any = ..., check_every: Any = ..., use_cuda_graph: Any = ..., is_left_preconditioner: Any = ..., run: Any = ...) -> Any:
     """Generalised minimal residuals, for all square matrices: started again every ``restart`` steps, when it looks at the residual; preconditioned

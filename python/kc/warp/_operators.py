@@ -36,8 +36,8 @@ def _fits(left, right, symbol):
     """Whether an array can be changed in place with another one."""
     if np.broadcast_shapes(left.shape, right.shape) != left.shape:
         raise ValueError(f"array {symbol}= array: an array of shape {left.shape} has no room for what comes of one of shape {right.shape}")
-    mine, other = left.numpy(), right.numpy()
-    same = mine.__array_interface__ == other.__array_interface__
+    mine, other = left._data, right._data
+    same = np.ndarray.__array_interface__.__get__(mine) == np.ndarray.__array_interface__.__get__(other)
     if not same and share(mine, other):
         raise ValueError(f"array {symbol}= array: they overlap, and what comes of it depends on the order of threads: use wp.clone(..) of one")
 

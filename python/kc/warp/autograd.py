@@ -9,7 +9,7 @@ import inspect
 
 import numpy as np
 
-from .._arguments import parameters_of
+from .._arguments import as_numpy, parameters_of
 from .._kernel import Kernel
 from ._arrays import array, clone
 from ._launches import Tape, launch
@@ -60,7 +60,7 @@ def jacobian_fd(
                 if run.wants(i, j, up):
                     shape = _numbers(up).size, _numbers(run.given[i]).size
                     whole = found.setdefault((i, j), array(np.zeros(shape, _numbers(up).dtype), dtype=_scalar(up)))
-                    whole.numpy()[:, column] = (_numbers(up).astype(np.float64) - _numbers(down)) / (2 * eps)
+                    as_numpy(whole)[:, column] = (_numbers(up).astype(np.float64) - _numbers(down)) / (2 * eps)
     return found
 
 
@@ -144,5 +144,5 @@ class _Run:
 
     def moved(self, i, column, step):
         given, results = self.copies()
-        given[i].numpy().reshape(-1)[column] += step
+        as_numpy(given[i]).reshape(-1)[column] += step
         return self.once(given, results)

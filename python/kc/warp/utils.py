@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import _types, _writes
+from .._arguments import as_numpy
 from .._tape import scatter, unrecorded
 from ._arrays import empty
 from ._launches import done, is_captured
@@ -21,7 +22,7 @@ def array_scan(in_array, out_array, inclusive=True):
         return sums if inclusive else np.concatenate([np.zeros_like(sums[:1]), sums[:-1]])
 
     def run():
-        out_array.numpy()[...] = summed(in_array.numpy()).reshape(out_array.numpy().shape)
+        as_numpy(out_array)[...] = summed(as_numpy(in_array)).reshape(as_numpy(out_array).shape)
 
     def pull(more, gradient):
         # Each element is in the sums from its own on.
@@ -65,10 +66,10 @@ class _Reduction:
 
     def of(self, sources, run, pull, keep=None):
         def total():
-            self.result.numpy()[...] = run().reshape(self.result.numpy().shape)
+            as_numpy(self.result)[...] = run().reshape(as_numpy(self.result).shape)
 
         done(lambda: _writes.write(self.name, self.result, sources, total, pull, keep, fresh=self.out is None))
-        return self.result.numpy()[0] if self.out is None and self.axis is None else self.result
+        return as_numpy(self.result)[0] if self.out is None and self.axis is None else self.result
 
 
 def array_sum(values, out=None, value_count=None, axis=None):
@@ -76,7 +77,7 @@ def array_sum(values, out=None, value_count=None, axis=None):
     reduction = _Reduction("array_sum", values, out, value_count, axis, values.dtype)
 
     def run():
-        data = reduction.part(values.numpy())
+        data = reduction.part(as_numpy(values))
         return data.sum(axis=0, dtype=data.dtype)
 
     def pull(more, gradient):
@@ -94,10 +95,10 @@ def array_inner(a, b, out=None, count=None, axis=None):
     reduction = _Reduction("array_inner", a, out, count, axis, a.dtype._scalar if a._inner else a.dtype)
 
     def keep():
-        return np.array(reduction.part(a.numpy())), np.array(reduction.part(b.numpy()))
+        return np.array(reduction.part(as_numpy(a))), np.array(reduction.part(as_numpy(b)))
 
     def run():
-        products = reduction.part(a.numpy()) * reduction.part(b.numpy())
+        products = reduction.part(as_numpy(a)) * reduction.part(as_numpy(b))
         inner = tuple(range(products.ndim - len(a._inner), products.ndim))
         return products.sum(axis=(0, *inner), dtype=products.dtype)
 
@@ -115,7 +116,7 @@ def array_cast(in_array, out_array, count=None):
     source, target = (in_array, out_array) if count is None else (in_array[:count], out_array[:count])
 
     def cast():
-        numbers = source.numpy().astype(target.numpy().dtype).reshape(target.numpy().shape)
+        numbers = as_numpy(source).astype(as_numpy(target).dtype).reshape(as_numpy(target).shape)
         _writes.put(target, ..., source, numbers, "array_cast")
 
     done(cast)
@@ -134,16 +135,16 @@ def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
         raise RuntimeError(f"radix_sort_pairs sorts keys of {', '.join(_SORTED)}, with values of 4 or 8 bytes, not {_kind(keys)} and {width} bytes")
     if not (keys.is_contiguous and values.is_contiguous):
         raise RuntimeError("radix_sort_pairs sorts arrays without gaps")
-    bits = 8 * keys.numpy().dtype.itemsize
+    bits = 8 * as_numpy(keys).dtype.itemsize
     end = bits if end_bit is None else end_bit
     if not 0 <= begin_bit <= end <= bits:
         raise RuntimeError(f"radix_sort_pairs: keys of {bits} bits have no bits {begin_bit} to {end_bit}")
 
-    if any(one.numpy().dtype.kind == "f" for one in (keys, values)):
+    if any(as_numpy(one).dtype.kind == "f" for one in (keys, values)):
         unrecorded("radix_sort_pairs of floats")
 
     def run():
-        first, second = keys.numpy()[:count], values.numpy()[:count]
+        first, second = as_numpy(keys)[:count], as_numpy(values)[:count]
         order = np.argsort(_digits(first, bits) >> np.uint64(begin_bit) & np.uint64((1 << end - begin_bit) - 1), kind="stable")
         _put(keys[:count], first[order], "radix_sort_pairs")
         _put(values[:count], second[order], "radix_sort_pairs")
@@ -160,7 +161,7 @@ _SORTED = ("int32", "uint32", "float32", "int64", "uint64", "float64")
 
 
 def _kind(array) -> str:
-    return array.numpy().dtype.name
+    return as_numpy(array).dtype.name
 
 
 def _digits(keys, bits):
@@ -188,7 +189,7 @@ def runlength_encode(values, run_values, run_lengths, run_count=None, value_coun
     found = []
 
     def run():
-        numbers = values.numpy()[:count]
+        numbers = as_numpy(values)[:count]
         starts = np.flatnonzero(np.concatenate([[True], numbers[1:] != numbers[:-1]])) if count else np.zeros(0, int)
         lengths = np.diff([*starts, count]).astype(np.int32)
         _put(run_values[: len(starts)], numbers[starts], "runlength_encode")

@@ -16,6 +16,9 @@ def array_scan(in_array: Any, out_array: Any, inclusive: Any = ...) -> Any:
 def array_sum(values: Any, out: Any = ..., value_count: Any = ..., axis: Any = ...) -> Any:
     """The sum of the elements, or of those along a dimension, which has the length 1 then."""
     ...
+def as_numpy(value: Any) -> Any:
+    """A NumPy array of the same memory, which is the host's. None: it is no array."""
+    ...
 def done(step: Any) -> Any:
     """Does something; while a graph is captured, that does it instead, when it is launched."""
     ...

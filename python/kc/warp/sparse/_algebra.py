@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import _array, _types
+from ... import _types
+from ..._arguments import as_numpy
 from .._arrays import clone, copy, empty, zeros
 from .._launches import launch
 from . import _kernels
@@ -164,7 +165,7 @@ def bsr_mv(A, x, y=None, alpha=1.0, beta=0.0, transpose=False, work_buffer=None,
             work_buffer = clone(x)
         elif work_buffer.size < x.size:
             raise ValueError(f"the buffer has room for {work_buffer.size} numbers, and needs {x.size}")
-        elif work_buffer._inner != x._inner or work_buffer.numpy().dtype != x.numpy().dtype:
+        elif work_buffer._inner != x._inner or as_numpy(work_buffer).dtype != as_numpy(x).dtype:
             raise ValueError(f"the buffer is of {x.dtype}, not of {work_buffer.dtype}")
         else:
             copy(work_buffer, x, count=x.size)
@@ -187,7 +188,7 @@ def bsr_mv(A, x, y=None, alpha=1.0, beta=0.0, transpose=False, work_buffer=None,
 
 def _numbers(vector, count, scalar, name):
     """A vector as numbers, of the same memory."""
-    memory = vector.numpy()
+    memory = as_numpy(vector)
     if memory.size != count:
         raise ValueError(f"`{name}` has {memory.size} numbers, and the matrix asks for {count}")
     if _types.scalar_of(getattr(vector.dtype, "_scalar", vector.dtype)) is not scalar:

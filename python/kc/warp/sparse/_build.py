@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from ... import _array, _types
-from .._arrays import array, clone
+from ... import _types
+from ..._arguments import as_numpy
+from .._arrays import clone
 from .._launches import launch
 from . import _kernels
 from ._matrix import (
-    BSR_STATUS_ROW_CAPACITY_EXCEEDED, BsrMatrix, active, blocks, bsr_zeros, fit, integers, known, structure, view,
+    BSR_STATUS_ROW_CAPACITY_EXCEEDED, BsrMatrix, active, blocks, bsr_zeros, fit, integers, known, structure,
 )
 
 
@@ -35,7 +36,7 @@ def settle(dest, groups, topology):
         dest.nnz = groups.count
         dest.columns = integers(np.zeros(0)) if dest.columns.size < groups.count else dest.columns
         fit(dest, groups.count)
-        columns = np.array(dest.columns.numpy())
+        columns = np.array(as_numpy(dest.columns))
         columns[: groups.count] = groups.columns
         dest.columns = integers(columns)
         return groups.starts, groups.order
@@ -65,7 +66,7 @@ def _masked(dest, groups):
 
 def _padded(dest, groups):
     """Places in the room that rows have; -1 for what has none, which the status of the matrix says."""
-    offsets = dest.offsets.numpy()[: dest.nrow + 1].astype(np.int64)
+    offsets = as_numpy(dest.offsets)[: dest.nrow + 1].astype(np.int64)
     counts = np.bincount(groups.rows, minlength=dest.nrow)
     before = np.arange(groups.count) - np.repeat(np.cumsum(counts) - counts, counts)
     room = np.diff(offsets)
@@ -76,7 +77,7 @@ def _padded(dest, groups):
     dest.row_counts = integers(np.minimum(counts, room))
     dest.nnz = int(offsets[-1])
     fit(dest, dest.nnz)
-    columns = np.array(dest.columns.numpy())
+    columns = np.array(as_numpy(dest.columns))
     columns[slots[inside]] = groups.columns[inside]
     dest.columns = integers(columns)
     return slots
@@ -92,17 +93,6 @@ def gather(dest, settled, source, alpha=1.0, beta=0.0, values=None) -> None:
     scalar = dest.scalar_type
     arguments = [integers(starts), integers(order), scalar(alpha), source, scalar(beta), out]
     launch(_kernels.gather, (count, *dest.block_shape), arguments)
-
-
-def fresh(dest) -> None:
-    """Memory of its own for the values: what was there goes on to be read."""
-    dest.values = _array_like(dest.values, max(dest.nnz, dest.columns.size))
-
-
-def _array_like(values, count):
-    from .._arrays import zeros
-
-    return zeros(count, dtype=values.dtype, requires_grad=values.requires_grad)
 
 
 class BsrTripletMap:
@@ -168,18 +158,18 @@ def bsr_set_from_triplets(
     if rows.shape != columns.shape or rows.ndim != 1:
         raise ValueError(f"rows and columns are as many, not {rows.shape} and {columns.shape}")
     for one in (rows, columns):
-        if one.numpy().dtype != np.int32:
+        if as_numpy(one).dtype != np.int32:
             raise TypeError("rows and columns are arrays of int32")
     many = rows.shape[0]
     source = None if values is None else triplet_values(values, many, dest.values.dtype, dest.block_shape)
     if count is not None:
-        if count.shape != (1,) or count.numpy().dtype != np.int32:
+        if count.shape != (1,) or as_numpy(count).dtype != np.int32:
             raise ValueError("count is an array of one int32")
-        many = min(max(int(count.numpy()[0]), 0), many)
-    row, column = rows.numpy()[:many], columns.numpy()[:many]
+        many = min(max(int(as_numpy(count)[0]), 0), many)
+    row, column = as_numpy(rows)[:many], as_numpy(columns)[:many]
     taken = (row >= 0) & (row < dest.nrow) & (column >= 0) & (column < dest.ncol)
     if prune_numerical_zeros and source is not None:
-        taken &= (source.numpy()[:many] != 0).any(axis=(1, 2))
+        taken &= (as_numpy(source)[:many] != 0).any(axis=(1, 2))
     entries = np.flatnonzero(taken)
     settled = settle(dest, Groups(row[entries], column[entries], dest.ncol, entries), topology)
     if source is not None:
@@ -225,7 +215,7 @@ def bsr_compress(src, prune_numerical_zeros=True, inplace=False, topology=None, 
     old = clone(src.values)
     source = blocks(old, src.block_shape)
     if prune_numerical_zeros and len(slots):
-        kept = (source.numpy()[slots] != 0).any(axis=(1, 2))
+        kept = (as_numpy(source)[slots] != 0).any(axis=(1, 2))
         rows, columns, slots = rows[kept], columns[kept], slots[kept]
     gather(src, settle(src, Groups(rows, columns, src.ncol, slots), topology), source)
     return src

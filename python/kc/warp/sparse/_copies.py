@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 from ... import _types
-from .._arrays import array, clone, copy, zeros
+from ..._arguments import as_numpy
+from .._arrays import array, copy, zeros
 from .._launches import launch
 from . import _kernels
 from ._build import Groups, gather, settle
 from ._matrix import (
-    active, blocks, bsr_set_zero, bsr_zeros, ends, fit, integers, known, matrix_and_scale, resize, structure, view,
+    active, blocks, bsr_zeros, ends, fit, integers, known, matrix_and_scale, resize, structure, view,
 )
 
 
@@ -88,7 +89,7 @@ def bsr_copy(A, scalar_type=None, block_shape=None, structure_only=False, topolo
         (more, less), (wider, _) = ratios
         if src.nrow * more % less:
             raise ValueError(f"blocks of {shape} do not divide a matrix of {src.shape}")
-        room = np.repeat(np.diff(src.offsets.numpy()[: src.nrow + 1]) * wider, more).reshape(-1, less).sum(axis=1)
+        room = np.repeat(np.diff(as_numpy(src.offsets)[: src.nrow + 1]) * wider, more).reshape(-1, less).sum(axis=1)
         made = bsr_zeros(nrow, ncol, kind, row_capacity=integers(room))
     else:
         made = bsr_zeros(nrow, ncol, kind)
@@ -181,7 +182,7 @@ def bsr_diag(diag=None, rows_of_blocks=None, cols_of_blocks=None, block_type=Non
     if isinstance(diag, array):
         if rows_of_blocks is None:
             rows_of_blocks = cols_of_blocks = diag.shape[0]
-        block_type = diag.dtype
+        block_type, device = diag.dtype, diag.device
     elif rows_of_blocks is None:
         raise ValueError("a diagonal of one block is made with rows_of_blocks, or cols_of_blocks")
     if block_type is None:

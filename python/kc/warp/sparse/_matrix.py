@@ -7,9 +7,11 @@ import functools
 import numpy as np
 
 from ... import _array, _types
+from ..._arguments import as_numpy
+from ..._device import refused
 from .._arrays import array, empty, zeros
 from .._devices import get_device
-from .._launches import done, is_captured
+from .._launches import is_captured
 
 BSR_STATUS_SUCCESS = 0
 BSR_STATUS_ROW_CAPACITY_EXCEEDED = 1
@@ -71,7 +73,7 @@ class BsrMatrix:
     def nnz_sync(self) -> int:
         """The number of places, as `offsets` says."""
         structure("nnz_sync")
-        self.nnz = int(self.offsets.numpy()[self.nrow])
+        self.nnz = int(as_numpy(self.offsets)[self.nrow])
         return self.nnz
 
     def copy_nnz_async(self) -> None:
@@ -231,7 +233,9 @@ def bsr_zeros(rows_of_blocks, cols_of_blocks, block_type, device=None, *, topolo
     if topology is None:
         topology = "compact" if row_capacity is None else "padded"
     known(topology, "compact", "padded")
-    get_device(device)
+    place = get_device(device)
+    if place.is_cuda:
+        raise refused(f"sparse matrices are the host's, and not on {place}", "run this on the CPU: copy arrays, with `x.to(\"cpu\")`")
     made = bsr_matrix_t(block_type)()
     made.nrow, made.ncol, made.nnz = int(rows_of_blocks), int(cols_of_blocks), 0
     if made.nrow < 0 or made.ncol < 0:
@@ -262,7 +266,7 @@ def resize(bsr, rows_of_blocks=None, cols_of_blocks=None) -> None:
     if cols_of_blocks is not None:
         bsr.ncol = int(cols_of_blocks)
     if rows_of_blocks is not None and int(rows_of_blocks) != bsr.nrow:
-        offsets = bsr.offsets.numpy()[: bsr.nrow + 1]
+        offsets = as_numpy(bsr.offsets)[: bsr.nrow + 1]
         bsr.nrow = int(rows_of_blocks)
         more = max(bsr.nrow + 1 - len(offsets), 0)
         bsr.offsets = integers(np.concatenate([offsets[: bsr.nrow + 1], np.repeat(offsets[-1:], more)]))
@@ -280,7 +284,7 @@ def _empty(bsr, topology, row_capacity, nnz_capacity) -> None:
         if row_capacity is not None:
             bsr.offsets = integers(np.concatenate([[0], np.cumsum(_room(bsr, row_capacity))]))
         bsr.row_counts = zeros(bsr.nrow, dtype=int)
-    bsr.notify_nnz_changed(int(bsr.offsets.numpy()[bsr.nrow]), None if nnz_capacity is None else int(nnz_capacity))
+    bsr.notify_nnz_changed(int(as_numpy(bsr.offsets)[bsr.nrow]), None if nnz_capacity is None else int(nnz_capacity))
 
 
 def _room(bsr, row_capacity):
@@ -291,9 +295,9 @@ def _room(bsr, row_capacity):
         return np.full(bsr.nrow, int(row_capacity))
     if row_capacity.shape != (bsr.nrow,):
         raise ValueError(f"row_capacity is an array of shape {(bsr.nrow,)}, not {row_capacity.shape}")
-    if row_capacity.numpy().dtype != np.int32:
+    if as_numpy(row_capacity).dtype != np.int32:
         raise TypeError("row_capacity is an array of int32")
-    return row_capacity.numpy()
+    return as_numpy(row_capacity)
 
 
 # What the other files ask.
@@ -328,9 +332,9 @@ def integers(numbers):
 
 def view(values, shape, dtype):
     """The same memory as an array of another type and shape, with the same look at the gradient."""
-    made = _array._wrap(values.numpy().reshape(shape), dtype, False, array)
+    made = _array._wrap(as_numpy(values).reshape(shape), dtype, False, array)
     if values._grad is not None:
-        made._grad = _array._wrap(values._grad.numpy().reshape(shape), dtype, False, array)
+        made._grad = _array._wrap(as_numpy(values._grad).reshape(shape), dtype, False, array)
     return made
 
 
@@ -341,12 +345,12 @@ def blocks(values, shape):
 
 def active(bsr, outside=False):
     """The rows, columns and places of all blocks; those of columns that the matrix has not are none, if not asked for."""
-    offsets = bsr.offsets.numpy()[: bsr.nrow + 1].astype(np.int64)
-    lengths = np.diff(offsets) if bsr.row_counts is None else bsr.row_counts.numpy()[: bsr.nrow].astype(np.int64)
+    offsets = as_numpy(bsr.offsets)[: bsr.nrow + 1].astype(np.int64)
+    lengths = np.diff(offsets) if bsr.row_counts is None else as_numpy(bsr.row_counts)[: bsr.nrow].astype(np.int64)
     lengths = np.maximum(lengths, 0)
     rows = np.repeat(np.arange(bsr.nrow), lengths)
     slots = np.arange(lengths.sum()) + np.repeat(offsets[:-1] - (np.cumsum(lengths) - lengths), lengths)
-    columns = bsr.columns.numpy()[slots]
+    columns = as_numpy(bsr.columns)[slots]
     if outside:
         return rows, columns, slots
     inside = (columns >= 0) & (columns < bsr.ncol)
@@ -358,7 +362,7 @@ def ends(bsr):
     if bsr.row_counts is None:
         return bsr.offsets[1 : bsr.nrow + 1]
     structure("product with room in rows")
-    return integers(bsr.offsets.numpy()[: bsr.nrow] + bsr.row_counts.numpy()[: bsr.nrow])
+    return integers(as_numpy(bsr.offsets)[: bsr.nrow] + as_numpy(bsr.row_counts)[: bsr.nrow])
 
 
 def fit(bsr, count) -> None:
