@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 
 import numpy as np
@@ -17,9 +18,13 @@ def _wrong(text, advice=None) -> GradientError:
     return GradientError(f"error[E1103]: {text}{more}", code="E1103", message=text)
 
 
+#: Whether a tape is to record what is captured now, in this thread: of `kc.warp`.
+captured = threading.local()
+
+
 def unrecorded(what):
-    """Raises where a tape records: it could not differentiate this."""
-    if current() is not None:
+    """Raises where a tape records, now or in a graph that is captured: it could not differentiate this."""
+    if current() is not None or getattr(captured, "tape", None) is not None:
         raise _wrong(f"no tape differentiates {what}", "do it outside of the `with` block of the tape")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import operator
 import threading
 
@@ -24,7 +23,7 @@ def done(step):
     if graph is None:
         return step()
     if _tape.current() is not None:
-        raise NotImplementedError("kc.warp has no gradients inside of a captured graph: record the launches without one")
+        raise NotImplementedError("a tape that records already does not record what is captured: begin it inside of the graph")
     graph.steps.append(step)
     return None
 
@@ -92,9 +91,9 @@ def launch(
         return done(lambda: _adjoint(kernel, dim, arguments, adjoints, blocks))
     if record_cmd:
         return Launch(kernel, dim, (*inputs, *outputs), blocks)
-    if not record_tape and _tape.current() is not None:
-        with _unrecorded():
-            return launch(kernel, dim, inputs, outputs, device=device, block_dim=block_dim)
+    if not record_tape:
+        step = Launch(kernel, dim, (*inputs, *outputs), blocks)
+        return done(lambda: _without_tape(step))
     if getattr(_local, "graph", None) is None:
         # As nearly always: nothing needs to be kept.
         kernel(dim, *inputs, *outputs, **blocks)
@@ -103,15 +102,16 @@ def launch(
     return None
 
 
-@contextlib.contextmanager
-def _unrecorded():
-    """No tape records inside. Of an array that is written to here a tape says later that it was changed, where that matters."""
+def _without_tape(step):
+    """No tape records a launch. Of an array that it writes to a tape says later that it was changed, where that matters."""
     tape = _tape.current()
-    tape.__exit__(None, None, None)
+    if tape is not None:
+        _tape.Tape.__exit__(tape, None, None, None)
     try:
-        yield
+        step.kernel(step.dim, *step.params, **step._blocks)
     finally:
-        tape.__enter__()
+        if tape is not None:
+            _tape.Tape.__enter__(tape)
 
 
 def _there(device, arguments):
@@ -196,9 +196,41 @@ class Tape(_tape.Tape):
     #: As in Warp.
     _allow_unused = True
 
+    # In a captured graph a tape records when the graph is launched, and forgets what it recorded in the launch before.
+
+    def __enter__(self):
+        graph = getattr(_local, "graph", None)
+        if graph is None:
+            return super().__enter__()
+        if getattr(_tape.captured, "tape", None) is not None:
+            raise RuntimeError("a tape records already in this thread")
+        if not any(known is self for known in graph.tapes):
+            if len(self):
+                raise NotImplementedError("a tape that has recorded steps before records no others in a captured graph: use another one")
+            graph.tapes.append(self)
+            graph.steps.append(self.reset)
+        _tape.captured.tape = self
+        graph.steps.append(super().__enter__)
+        return self
+
+    def __exit__(self, *error):
+        if getattr(_tape.captured, "tape", None) is not self:
+            return super().__exit__(*error)
+        _tape.captured.tape = None
+        leave = super().__exit__
+        if getattr(_local, "graph", None) is not None:
+            _local.graph.steps.append(lambda: leave(None, None, None))
+        return None
+
+    def zero(self):
+        """Sets all gradients to zero."""
+        done(super().zero)
+
     def backward(self, loss=None, grads=None):
         if getattr(_local, "graph", None) is not None:
-            raise NotImplementedError("kc.warp has no gradients inside of a captured graph")
+            if getattr(_tape.captured, "tape", None) is self:
+                raise RuntimeError("the tape still records: call backward after the `with` block")
+            return done(lambda: self.backward(loss, grads))
         if loss is not None or grads:
             return super().backward(loss, grads)
         # From the gradients that arrays have.
@@ -215,6 +247,8 @@ class Tape(_tape.Tape):
         arrays that are read what comes of the ``grad`` of those that are written. All of them are in ``arrays``.
         """
         _have_gradients(arrays)
+        if getattr(_local, "graph", None) is not None:
+            return done(lambda: self.record_func(backward, arrays))
         known = list({id(array): array for array in arrays}.values())
         written = []
 
@@ -249,7 +283,7 @@ class Graph:
     """What was asked for while it was captured."""
 
     def __init__(self):
-        self.steps = []
+        self.steps, self.tapes = [], []
 
 
 def capture_begin(device=None, **options):
@@ -264,13 +298,23 @@ def capture_end(device=None, **options) -> Graph:
     if graph is None:
         raise RuntimeError("no graph is captured")
     _local.graph = None
+    if getattr(_tape.captured, "tape", None) is not None:
+        _tape.captured.tape = None
+        raise RuntimeError("a tape still records what is captured: end the graph after the `with` block")
     return graph
 
 
 def capture_launch(graph, stream=None):
     """Does what was captured."""
-    for step in graph.steps:
-        step()
+    before = _tape.current()
+    try:
+        for step in graph.steps:
+            step()
+    except BaseException:
+        # A tape of the graph records no longer.
+        if before is None and _tape.current() is not None:
+            _tape.Tape.__exit__(_tape.current(), None, None, None)
+        raise
 
 
 class ScopedCapture:

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._arguments import as_numpy
 from .._tape import unrecorded
+from ._launches import done
 from . import _linear as linear
 
 
@@ -29,6 +30,9 @@ class _Optimizer:
     def step(self, grad):
         """Changes the parameters along their gradients."""
         unrecorded("the step of an optimiser")
+        done(lambda: self._step(grad))
+
+    def _step(self, grad):
         if self.params is None or len(grad) != len(self.params):
             raise ValueError(f"{len(grad)} gradients for {len(self.params or ())} parameters")
         for param, gradient, state in zip(self.params, grad, self._state):
