@@ -159,6 +159,9 @@ impl Kernel {
         let raise = |error| error::raise(py, &error);
         let (of, at) = (ready.kernel.clone(), dim.clone());
         let Some(module) = interruptible(py, move || of.module_for(&at, threads))?.map_err(raise)? else {
+            if ready.kernel.threads_of_blocks() == Some(threads) {
+                return Ok((slf.clone(), dim));
+            }
             return Ok((slf.clone(), ready.kernel.dim_of_blocks(&dim, threads).map_err(raise)?));
         };
         static OTHER: PyOnceLock<Py<PyAny>> = PyOnceLock::new();

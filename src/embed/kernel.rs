@@ -96,7 +96,9 @@ impl Kernel {
         let entry = Entry::new(&program.module, forward, device, module.how());
         let (gradients, resident) = (Mutex::default(), Residents::default());
         let (tangents, second, others) = (OnceLock::new(), OnceLock::new(), Mutex::default());
-        let block_dim = module.blocks();
+        // A text that compiles for blocks of so many threads alone is launched in these.
+        let stated = program.module.functions[forward].block_threads.filter(|made| made.threads > 1);
+        let block_dim = module.blocks().or(stated.map(|made| made.threads));
         let shared =
             Shared { forward, signature, entry, gradients, tangents, second, resident, others, device, module };
         Ok(Kernel { shared: Arc::new(shared), threads: 0, block_dim })
@@ -133,6 +135,12 @@ impl Kernel {
     /// GPU.
     pub fn block_dim(&self, threads: u32) -> Kernel {
         Kernel { block_dim: Some(threads), ..self.clone() }
+    }
+
+    /// The threads of the blocks that it is launched in, if it says so.
+    #[doc(hidden)]
+    pub fn threads_of_blocks(&self) -> Option<u32> {
+        self.block_dim
     }
 
     /// The dimensions of the blocks, where `dim` is that of threads in blocks of so many.

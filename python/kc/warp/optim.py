@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arguments import as_numpy
+from .. import _array, _device, _types
+from .._arguments import as_memory, as_numpy
 from .._tape import unrecorded
 from ._launches import done
 from . import _linear as linear
@@ -17,11 +18,11 @@ class _Optimizer:
     def set_params(self, params):
         """What is optimised: arrays of floats."""
         self.params = None if params is None else list(params)
-        arrays = [as_numpy(param) for param in self.params or ()]
+        arrays = [as_memory(param) for param in self.params or ()]
         for array in arrays:
             if array is None or array.dtype.kind != "f":
                 raise TypeError("an optimiser changes arrays of floats")
-        self._state = [(np.zeros_like(array), np.zeros_like(array)) for array in arrays]
+        self._state = [(_zeros_like(array), _zeros_like(array)) for array in arrays]
         self.t = 0
 
     def reset_internal_state(self):
@@ -36,11 +37,25 @@ class _Optimizer:
         if self.params is None or len(grad) != len(self.params):
             raise ValueError(f"{len(grad)} gradients for {len(self.params or ())} parameters")
         for param, gradient, state in zip(self.params, grad, self._state):
-            param, gradient = as_numpy(param), as_numpy(gradient)
+            param, gradient = as_memory(param), as_memory(gradient)
             if gradient is None or gradient.shape != param.shape:
                 raise ValueError("a gradient has the shape of its parameter")
-            self._update(param, gradient, *state)
+            if _device.is_far(param):
+                self._launch(*(_numbers(one) for one in (param, gradient, *state)))
+            else:
+                self._update(param, as_numpy(gradient), *state)
         self.t += 1
+
+
+def _zeros_like(memory):
+    return _device.zeros(_device.place_of(memory), memory.shape, memory.dtype)
+
+
+def _numbers(memory):
+    """An array on a GPU as numbers in a row, of the same memory."""
+    if not memory.flags.c_contiguous:
+        raise _device.refused("an optimiser changes arrays without gaps on a GPU", "give it the whole array")
+    return _array._wrap(memory.reshape(-1), _types.scalar_of(memory.dtype), False)
 
 
 class Adam(_Optimizer):
@@ -55,6 +70,14 @@ class Adam(_Optimizer):
         square += (1.0 - self.beta2) * (gradient * gradient - square)
         step = mean / (1.0 - self.beta1 ** (self.t + 1))
         param -= self.lr * step / (np.sqrt(square / (1.0 - self.beta2 ** (self.t + 1))) + self.eps)
+
+
+    def _launch(self, param, gradient, mean, square):
+        from ._optimizer_kernels import adam
+
+        scales = [1.0 - beta ** (self.t + 1) for beta in (self.beta1, self.beta2)]
+        numbers = [param.dtype(x) for x in (self.lr, self.beta1, self.beta2, self.eps, *scales)]
+        adam(param.size, param, gradient, mean, square, *numbers)
 
 
 class SGD(_Optimizer):
@@ -75,3 +98,9 @@ class SGD(_Optimizer):
                 velocity += (1.0 - self.dampening) * gradient
             gradient = gradient + self.momentum * velocity if self.nesterov else velocity
         param -= self.lr * gradient
+
+    def _launch(self, param, gradient, velocity, _):
+        from ._optimizer_kernels import sgd
+
+        numbers = [param.dtype(x) for x in (self.lr, self.momentum, self.dampening, self.weight_decay)]
+        sgd(param.size, param, gradient, velocity, *numbers, int(self.nesterov), int(self.t == 0))

@@ -112,6 +112,25 @@ def test_functions_of_python_on_a_tape(device):
     assert x.grad.numpy()[0] == pytest.approx(np.exp(0.5))
 
 
+@pytest.mark.parametrize("dtype", [wp.vec2, wp.float64])
+@pytest.mark.parametrize("make", [
+    lambda x: wp.optim.Adam(x, lr=0.1, betas=(0.8, 0.9)), lambda x: wp.optim.SGD(x, lr=0.1, weight_decay=0.1),
+    lambda x: wp.optim.SGD(x, lr=0.1, momentum=0.9, dampening=0.2), lambda x: wp.optim.SGD(x, lr=0.1, momentum=0.9, nesterov=True),
+])
+def test_optimisers(make, dtype, rng):
+    inner = (2,) if dtype is wp.vec2 else ()
+    start, steps = rng.random((4, *inner)), rng.random((3, 4, *inner)) - 0.5
+    ends = []
+    for device in ("cpu", "cuda:0"):
+        x = wp.array(start, dtype=dtype, device=device)
+        optimizer = make([x])
+        for step in steps:
+            optimizer.step([wp.array(step, dtype=dtype, device=device)])
+        ends.append(x.numpy())
+    np.testing.assert_allclose(ends[1], ends[0], rtol=2e-6)
+    assert abs(ends[0] - start).min() > 1e-4
+
+
 def test_devices():
     assert wp.is_cuda_available() and wp.get_cuda_device_count() == 2 and [str(one) for one in wp.get_devices()] == ["cpu", "cuda:0", "cuda:1"]
     assert wp.get_preferred_device() == "cuda:0" and wp.get_device("cuda") == "cuda:0" and wp.get_device() == "cpu"
@@ -126,7 +145,8 @@ def test_what_is_the_hosts_is_refused():
         lambda: wp.launch(cube, 2, [wp.zeros(2), wp.zeros(2)], device="cuda:0"),
         lambda: wp.launch(cube, 2, [x, wp.zeros(2, device="cuda:1")], device="cuda:0"),
         lambda: wp.utils.array_scan(x, wp.zeros_like(x)),
-        lambda: wp.optim.Adam([x]).step([x]),
+        lambda: wp.optim.Adam([wp.zeros(2)]).step([x]),
+        lambda: wp.optim.Adam([wp.zeros((2, 2), device="cuda:0").transpose()]).step([wp.zeros((2, 2), device="cuda:0")]),
         lambda: kc.warp.sparse.bsr_diag(x),
         lambda: x[wp.array([0], dtype=int)].numpy(),
     ):
