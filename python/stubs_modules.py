@@ -104,6 +104,10 @@ def text_of(name, of_kc) -> str:
         value = getattr(module, one)
         if one in by_hand or isinstance(value, types.ModuleType) and not value.__name__.startswith("kc.warp"):
             continue
+        callable_ = inspect.isroutine(value) or isinstance(value, type)
+        if callable_ and not hasattr(module, "__all__") and not hasattr(module, "__path__") and value.__module__ != name:
+            # What a module imports for itself.
+            continue
         if isinstance(value, types.ModuleType):
             folder, _, word = value.__name__.rpartition(".")
             lines += [f"from {folder} import {word} as {word}", *([f"{one} = {word}"] if one != word else [])]

@@ -27,11 +27,5 @@ class SGD:
     nesterov: Any
 
 annotations: Any
-def as_numpy(value: Any) -> Any:
-    """A NumPy array of the same memory, which is the host's. None: it is no array."""
-    ...
 from kc.warp import _linear as _linear
 linear = _linear
-def unrecorded(what: Any) -> None:
-    """Raises where a tape records: it could not differentiate this."""
-    ...
