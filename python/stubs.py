@@ -493,8 +493,9 @@ def files() -> dict:
 
 
 if __name__ == "__main__":
-    old = [path for path, wanted in files().items() if "--check" in sys.argv and path.read_text() != wanted]
+    made = files()
     if "--check" in sys.argv:
-        sys.exit(f"{', '.join(path.name for path in old)} of kc is not up to date: run python/stubs.py" if old else 0)
-    for path, wanted in files().items():
+        old = [str(path) for path, wanted in made.items() if not path.exists() or path.read_text() != wanted]
+        sys.exit(f"not up to date: {', '.join(old)}: run python/stubs.py" if old else 0)
+    for path, wanted in made.items():
         path.write_text(wanted)

@@ -15,6 +15,9 @@ MODULES = (
     "kc.bench", "kc.warp", "kc.warp._linear", "kc.warp.autograd", "kc.warp.optim", "kc.warp.render", "kc.warp.sparse", "kc.warp.types", "kc.warp.utils",
 )
 
+#: Modules that a program imports itself: a package has them once anybody did.
+ALONE = ("autograd", "render", "sparse")
+
 #: Types of annotations that a stub may have: others are `Any`.
 PLAIN = {"int", "float", "bool", "str", "bytes", "None", "list", "dict", "tuple"}
 WRITTEN = {"list": "list[Any]", "dict": "dict[str, Any]", "tuple": "tuple[Any, ...]"}
@@ -102,6 +105,8 @@ def text_of(name, of_kc) -> str:
     names = getattr(module, "__all__", None) or [one for one in vars(module) if not one.startswith("_")]
     for one in sorted(names):
         value = getattr(module, one)
+        if isinstance(value, types.ModuleType) and one in ALONE:
+            continue
         if one in by_hand or isinstance(value, types.ModuleType) and not value.__name__.startswith("kc.warp"):
             continue
         callable_ = inspect.isroutine(value) or isinstance(value, type)

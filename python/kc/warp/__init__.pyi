@@ -711,7 +711,6 @@ class Volume:
     def device(self) -> Any: ...
 
 annotations: Any
-from kc.warp import autograd as autograd
 def capture_begin(device: Any = ..., **options: Any) -> None:
     ...
 def capture_end(device: Any = ..., **options: Any) -> Any:
@@ -873,7 +872,6 @@ pi: _float
 def print_memory_report(file: Any = ..., sort: Any = ..., max_items: Any = ...) -> None:
     """Prints what there is now, of all arrays that were made since ``wp.config.track_memory = True``."""
     ...
-from kc.warp import render as render
 def set_device(ident: Any) -> None:
     """Makes a device the one of arrays that name none, in this thread."""
     ...
@@ -890,7 +888,6 @@ def set_module_options(options: Any, module: Any = ...) -> None:
     ...
 def set_stream(stream: Any, device: Any = ..., sync: Any = ...) -> None:
     ...
-from kc.warp import sparse as sparse
 def synchronize() -> None:
     """Waits for the GPUs that this program uses; on the processor a launch is over when it returns."""
     ...
