@@ -318,15 +318,7 @@ def kernel(function=None, **options):
         if texts == (program.text, program.given):
             # A name has another value that says the same.
             return native, function.__name__, defaults, program.watched
-        try:
-            native = _native.compile(program.path, program.text, program.given, None, strict)
-        except CompileError as error:
-            threads = getattr(made, "_kc_threads", None)
-            if threads is None or error.code != "E0319":
-                raise
-            # Its tiles fit blocks of so many threads alone: a launch in the text says so.
-            more = f"\nimport warp as _kc_launches\n_kc_launches.launch({function.__name__}, dim={threads}, block_dim={threads})\n"
-            native = _native.compile(program.path, program.text + more, program.given, None, strict)
+        native = _native.compile(program.path, program.text, program.given, None, strict)
         if function.__name__ not in native.names:
             text = f"kernel `{function.__name__}` needs a value or a type that is not known:\n{native.warnings}"
             raise CompileError(text, code="W0504", message=text.splitlines()[0])

@@ -410,3 +410,29 @@ def test_blocks_that_do_not_fit(rng):
     own_block(5, z, block_dim=2.0)
     assert (z == 2.0).all()
     saxpy(3, 1.0, y, y.copy(), block_dim=128)
+
+
+OF_BLOCKS = """
+import warp as wp
+
+@wp.kernel
+def of_blocks(x: wp.array(dtype=float), out: wp.array(dtype=float)):
+    i = wp.tid()
+    columns = wp.tile(wp.vec3(x[i], 1.0, 2.0))
+    found = wp.untile(columns + wp.tile_ones(shape=(3, 8), dtype=float))
+    wp.atomic_add(out, 0, found[0] * found[1])
+
+wp.launch(of_blocks, dim=8, inputs=[], block_dim=8)
+"""
+
+
+@pytest.mark.parametrize("more", [{}, {"block_dim": 8}])
+@pytest.mark.parametrize("size", [8, 40])
+def test_a_text_that_compiles_for_its_blocks_alone(size, more):
+    """It is launched in the blocks that its own launches have."""
+    kernel = kc.compile(OF_BLOCKS, name="of_blocks.py").of_blocks
+    x, out = np.arange(size, dtype=np.float32), np.zeros(1, np.float32)
+    kernel(size, x, out, **more)
+    assert out[0] == (2 * (x + 1)).sum()
+    found = kernel.grad(size, x, out, grads={"out": 1.0}, **more)
+    assert found["x"].tolist() == [2] * size

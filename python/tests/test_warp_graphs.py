@@ -102,34 +102,3 @@ def test_mistakes():
     with wp.Tape() as tape:
         wp.launch(cube, 3, [fit.x], [fit.y])
     assert len(tape) == 1
-
-
-N = 8
-
-
-@wp.kernel
-def of_blocks(x: wp.array(dtype=float), w: wp.array2d(dtype=float), out: wp.array(dtype=float)):
-    i = wp.tid()
-    columns = wp.tile(wp.vec3(x[i], 1.0, 2.0))
-    product = wp.tile_matmul(wp.tile_load(w, shape=(3, 3)), columns)
-    found = wp.untile(product + wp.tile_broadcast(wp.tile_load(w, shape=(3, 1)), shape=(3, N)))
-    wp.atomic_add(out, 0, found[0] * found[0])
-
-
-@pytest.mark.parametrize("size", [8, 40])
-def test_tiles_that_fit_blocks_of_one_size(size):
-    """A kernel that no blocks of one thread compile: as a program for GPUs has it."""
-    x, w = wp.array(np.arange(size), dtype=float, requires_grad=True), wp.ones((3, 3), dtype=float, requires_grad=True)
-    out = wp.zeros(1, requires_grad=True)
-    with pytest.warns(UserWarning, match="no GPU"):
-        where = wp.get_device("cuda:0")
-    wp.load_module(of_blocks.module, device=where, block_dim=N)
-    with wp.ScopedDevice(where), wp.ScopedCapture() as capture:
-        with wp.Tape() as tape:
-            wp.launch(of_blocks, size, [x, w, out], block_dim=N)
-        tape.backward(out)
-    wp.capture_launch(capture.graph)
-    assert out.numpy()[0] == ((x.numpy() + 4) ** 2).sum()
-    np.testing.assert_allclose(x.grad.numpy(), 2 * (x.numpy() + 4))
-    with pytest.raises(Exception, match="E1006|E0319"):
-        wp.launch(of_blocks, size, [x, w, out], block_dim=N // 2, device=where)

@@ -142,7 +142,6 @@ def launch_tiled(kernel, dim, *arguments, block_dim, **named):
 
 
 def _blocks(kernel, block_dim):
-    kernel._kc_threads = block_dim
     if any(name == "block_dim" for name, _ in parameters_of(kernel)):
         raise refuse("E1006", f"kernel `{kernel.__name__}` has a parameter `block_dim`: rename it, to launch it with config.enable_cpu_blocks")
     return {"block_dim": block_dim}
