@@ -31,6 +31,7 @@ use crate::diag::Code;
 use crate::ir::{BinaryOp, FuncId, FunctionKind, Inst, Module, Op, Phase, UnaryOp};
 use crate::limits::MAX_PARAMETER_BYTES;
 use crate::passes::block_threads::own_threads;
+use crate::passes::pipelines::own_elements;
 use crate::passes::{index_checks, zero_adjoints};
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
@@ -212,6 +213,22 @@ struct Ready<'a> {
     known: &'a Parts,
 }
 
+/// Kernels that add plainly to elements of one thread each.
+fn with_own_elements<'a>(mut module: Cow<'a, Module>, kernels: &[FuncId]) -> Cow<'a, Module> {
+    let mut effects = EffectTable::default();
+    for &kernel in kernels {
+        module.functions[kernel].callees().into_iter().for_each(|callee| effects.cover(&module, callee));
+    }
+    for &kernel in kernels {
+        if !module.functions[kernel].by_block {
+            let mut function = module.functions[kernel].clone();
+            own_elements(&mut function, &module.structs, &effects);
+            module.to_mut().functions[kernel] = function;
+        }
+    }
+    module
+}
+
 impl Ready<'_> {
     fn of<'a>(
         module: &'a Module,
@@ -231,6 +248,7 @@ impl Ready<'_> {
         }
         let (module, shadows) = shadow::extract_all(module, kernels);
         let module = without_zero_adjoints(module, kernels);
+        let module = if options.layout == ArrayLayout::Apart { with_own_elements(module, kernels) } else { module };
         let module = match with_checks(&module, options) {
             Cow::Owned(checked) => Cow::Owned(checked),
             Cow::Borrowed(_) => module,
@@ -460,7 +478,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
                 Type::Scalar(s) => Scalars::from_slice(&[lower.ops.decode(s, param)]),
                 _ => {
                     let mut scalars = lower.load_value(param, ty, 1);
-                    if options.layout == ArrayLayout::Contiguous {
+                    if options.layout.is_dense() {
                         make_contiguous(&mut lower, ty, &mut scalars);
                     }
                     scalars
@@ -469,7 +487,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         })
         .collect();
     lower.default_adjoints(kernel, &mut args);
-    if options.layout == ArrayLayout::Contiguous {
+    if options.layout.is_dense() {
         lower.aligned.extend(args.iter().flatten());
     }
     let rank = match function.kind {
@@ -484,7 +502,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let tasks = Tasks { launch, block_dim, rank, by_block: function.by_block };
     match options.grid {
         Grid::Any => tasks.in_turns_or_private(&mut lower, kernel, args),
-        Grid::Strips => tasks.in_strips(&mut lower, kernel, args),
+        Grid::Strips => tasks.in_strips(&mut lower, kernel, args, options.layout),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
     }
     // Of the descriptors of arrays most kernels need a part.
@@ -597,13 +615,22 @@ impl<'ctx> Tasks<'ctx> {
 
     /// [`Self::in_turns`], four tasks at once as long as there are four and arrays lie apart
     /// ([`super::strips`]).
-    fn in_strips<'a>(&self, lower: &mut Lower<'_, 'a, 'ctx>, kernel: FuncId, args: Vec<Scalars<'ctx>>) {
+    fn in_strips<'a>(
+        &self,
+        lower: &mut Lower<'_, 'a, 'ctx>,
+        kernel: FuncId,
+        args: Vec<Scalars<'ctx>>,
+        layout: ArrayLayout,
+    ) {
         let ll = lower.ll;
         let first = self.thread_number(lower, ll.i64());
         let Some(strips) = Strips::of(lower.ir, kernel) else {
             return self.in_turns_or_private(lower, kernel, args);
         };
-        let apart = lower.are_apart(&lower.ir.functions[kernel], &strips, &args);
+        let apart = match layout {
+            ArrayLayout::Apart => ll.bool(true),
+            _ => lower.are_apart(&lower.ir.functions[kernel], &strips, &args),
+        };
         let (stride, size) = (self.stride(ll), self.size(ll));
         let inner_extents = self.inner_extents(lower, ll.i64());
         let times = |n: u64| ll.mul(stride, ll.const_i64(n as i64));

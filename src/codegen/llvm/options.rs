@@ -30,6 +30,15 @@ pub enum ArrayLayout {
     /// (at most 16) that divides its size: so do arrays as allocators give them, and slices of
     /// such.
     Contiguous,
+    /// So, and no array that the kernel writes shares memory with another one, or with a gradient.
+    Apart,
+}
+
+impl ArrayLayout {
+    /// Strides are not read.
+    pub fn is_dense(self) -> bool {
+        self != ArrayLayout::Strided
+    }
 }
 
 /// With which grids device kernels may be launched.

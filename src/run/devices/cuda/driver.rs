@@ -13,7 +13,8 @@ use cudarc::driver::sys;
 
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
-    Arch, ArrayLayout, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx, has_block_sums, strips,
+    Arch, ArrayLayout, DenseArrays, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx, has_block_sums,
+    strips,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -241,6 +242,9 @@ pub struct Kernel {
     /// the launch, the same for threads that take tasks in turns.
     private: Option<PrivateSums>,
     in_turns: Option<Box<Kernel>>,
+    /// The same for arrays without gaps that share no memory, and what says which launches have
+    /// such.
+    dense: Option<Box<(DenseArrays, Kernel)>>,
     /// Last: the module goes before its context.
     context: Context,
 }
@@ -251,14 +255,37 @@ unsafe impl Send for Kernel {}
 // SAFETY: as above; the driver takes launches from several threads.
 unsafe impl Sync for Kernel {}
 
+/// Of a kernel with a longer text there is no code for arrays without gaps.
+const MOST_DENSE: usize = 64 * 1024;
+
 impl Kernel {
     /// Compiles a kernel for a GPU and loads it.
     pub fn load(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Kernel> {
         start()?;
         let _beside = Beside::begin()?;
+        let (mut made, size) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Strided)?;
+        // Copies of blocks are in memory of their own, and long texts take the driver's compiler
+        // long.
+        if made.private.is_none() && size <= MOST_DENSE {
+            if let Some(arrays) = DenseArrays::of(module, kernel) {
+                let (dense, _) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Apart)?;
+                made.dense = Some(Box::new((arrays, dense)));
+            }
+        }
+        Ok(made)
+    }
+
+    /// The same for arrays of one layout, and the bytes of its text.
+    fn laid_out(
+        module: &Module,
+        kernel: FuncId,
+        how: &How,
+        ordinal: i32,
+        layout: ArrayLayout,
+    ) -> Result<(Kernel, usize)> {
         let arch = Context::open(ordinal)?.arch;
         let &How { fmad, tensor_cores, .. } = how;
-        let (opt, grid, layout) = (Opt::Full, Grid::Covering, ArrayLayout::Strided);
+        let (opt, grid) = (Opt::Full, Grid::Covering);
         let covering = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
         let any = PtxOptions { grid: Grid::Any, ..covering };
         let emit = |options: &PtxOptions| {
@@ -266,20 +293,23 @@ impl Kernel {
         };
         if strips::Strips::of(module, kernel).is_some() {
             let options = PtxOptions { grid: Grid::Strips, ..covering };
-            return Kernel::load_text(module, kernel, &options, emit(&options)?, ordinal);
+            let text = emit(&options)?;
+            let size = text.len();
+            return Ok((Kernel::load_text(module, kernel, &options, text, ordinal)?, size));
         }
         let (text, private) = (emit(&covering)?, PrivateSums::of(module, kernel));
+        let size = text.len();
         if has_block_sums(&text) {
             let mut made = Kernel::load_text(module, kernel, &any, emit(&any)?, ordinal)?;
             made.private = private;
-            return Ok(made);
+            return Ok((made, size));
         }
         let mut made = Kernel::load_text(module, kernel, &covering, text, ordinal)?;
         if private.is_some() {
             made.in_turns = Some(Box::new(Kernel::load_text(module, kernel, &any, emit(&any)?, ordinal)?));
             made.private = private;
         }
-        Ok(made)
+        Ok((made, size))
     }
 
     /// The same of a text that was made with these options.
@@ -307,6 +337,7 @@ impl Kernel {
             in_strips,
             private: None,
             in_turns: None,
+            dense: None,
             context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -438,12 +469,18 @@ impl Kernel {
     /// # Safety
     /// `args` is the struct of arguments of this kernel.
     unsafe fn chosen(&self, args: *const c_void, threads: u64, block_dim: u32) -> (&Kernel, u32) {
-        let Some(private) = &self.private else { return (self, 0) };
-        let block_dim = Job::usual_blocks(block_dim, self.by_block);
-        let kernel = self.in_turns.as_deref().unwrap_or(self);
+        if self.private.is_none() && self.dense.is_none() {
+            return (self, 0);
+        }
         let (_, layout) = argument_layout(&self.params, &self.structs);
         // SAFETY: the caller's promise.
         let args = unsafe { std::slice::from_raw_parts(args.cast::<u8>(), layout.size as usize) };
+        if let Some((_, dense)) = self.dense.as_deref().filter(|(arrays, _)| arrays.fit(args)) {
+            return (dense, 0);
+        }
+        let Some(private) = &self.private else { return (self, 0) };
+        let block_dim = Job::usual_blocks(block_dim, self.by_block);
+        let kernel = self.in_turns.as_deref().unwrap_or(self);
         let bytes = |asked: u32| {
             let blocks = kernel.blocks(threads, block_dim, asked).unwrap_or(1).max(1);
             private.bytes(args, threads / u64::from(blocks))
