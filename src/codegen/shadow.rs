@@ -9,10 +9,11 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use crate::analysis::uses;
 use crate::ids::IdMap;
 use crate::ir::{
-    FuncId, Function, Module, Op, Path, Phase, Step, ValueDef, ValueId, accesses, arithmetic, effects, jumps, nested,
-    threads,
+    FuncId, Function, Inst, Module, Op, Path, Phase, Step, ValueDef, ValueId, accesses, arithmetic, effects, jumps,
+    nested, threads,
 };
 use crate::types::Type;
 
@@ -106,7 +107,22 @@ pub fn extract(function: &Function) -> Option<(Function, Vec<Shadow>)> {
             inst.op.for_each_operand_mut(|operand| *operand = replaced.get(operand).copied().unwrap_or(*operand));
         }
     }
+    let is_choice = |inst: &Inst| inst.results.first().is_some_and(|result| replaced.contains_key(result));
+    remove(&mut function, is_choice);
+    let uses = uses(&function);
+    remove(&mut function, |inst| {
+        matches!(inst.op, Op::Gradient(_)) && inst.results.iter().all(|&result| uses[result] == 0)
+    });
     Some((function, shadows))
+}
+
+/// Takes instructions out of a function.
+fn remove(function: &mut Function, which: impl Fn(&Inst) -> bool) {
+    for block in function.blocks.ids().collect::<Vec<_>>() {
+        let mut insts = std::mem::take(&mut function.blocks[block].insts);
+        insts.retain(|&id| !which(&function.insts[id]));
+        function.blocks[block].insts = insts;
+    }
 }
 
 /// What a choice between arrays says.

@@ -1,12 +1,13 @@
 """Gradients of launches on a GPU: those of the host, or an error that says why not."""
 
 import functools
+import json
 import types
 
 import kc
 import numpy as np
 import pytest
-from conftest import LAST
+from conftest import LAST, program
 
 GPU = LAST
 
@@ -394,3 +395,38 @@ def test_a_descent_stays_on_the_gpu():
         step(2, p, p.grad, 0.5)
     np.testing.assert_allclose(p.numpy(), [3, -1], atol=0.02)
     assert out.numpy()[0] < 1e-4
+
+
+PRODUCTS = """
+import kc, numpy as np
+
+@kc.kernel
+def products(x: kc.array(dtype=float), y: kc.array(dtype=float), out: kc.array(dtype=float)):
+    i = kc.tid()
+    out[i] = x[i] * y[i]
+
+def gradient(device):
+    x = kc.array(np.arange(1, 302, dtype=np.float32), requires_grad=True, device=device)
+    y = kc.array(np.arange(2, 303, dtype=np.float32), requires_grad=True, device=device)
+    out = kc.zeros(300, requires_grad=True, device=device)
+    found = []
+    for one, two in [(x[:300], y[:300]), (x[:300], x[1:]), (x[:300:2], y[:300:2])]:
+        out.grad.fill_(1.0)
+        products.grad(len(one), one, two, out[:len(one)], parameters=False)
+        found += [x.grad.numpy().copy(), y.grad.numpy().copy()]
+    return found
+
+print(all((a == b).all() for a, b in zip(gradient("cpu"), gradient("cuda"))))
+"""
+
+
+@pytest.mark.simulated
+def test_gradients_that_lie_apart_are_added_to_plainly(tmp_path):
+    """Those of arrays with gaps atomically. Where arrays overlap, each has a gradient of its own first."""
+    log = tmp_path / "log"
+    done = program(PRODUCTS, KC_SIM_LOG=str(log), KC_SIM_COUNT="1")
+    assert done.returncode == 0 and done.stdout == "True\n", done.stdout + done.stderr
+    launches = [json.loads(line) for line in log.read_text().splitlines()]
+    backward = [launch for launch in launches if launch.get("entry") == "products_cuda_kernel_backward"]
+    atomics = [any(name.endswith("global_op_atom.sum") and count["value"] for name, count in launch["metrics"].items()) for launch in backward]
+    assert atomics == [False, False, True]
