@@ -82,6 +82,25 @@ class Kernel(_native.Kernel):
         """The kernel and its gradient as PTX, the assembly of NVIDIA GPUs."""
         return self._module.ptx(arch)
 
+    def load(self, device="cuda", *, gradients=True):
+        """Compiles the kernel for a GPU and loads it there, with its derivatives where it has them.
+
+        The first launch on a GPU does so otherwise. While a graph is captured (``torch.cuda.graph``) nothing can be loaded.
+        """
+        from . import _device
+        from ._errors import GradientError
+
+        ordinal = _device.ordinal_of(device)
+        if ordinal is None:
+            raise _device.refused("the host loads a kernel when it is first launched there", 'name a GPU: "cuda", "cuda:1"')
+        self._load_on(ordinal, False)
+        if gradients:
+            try:
+                self._load_on(ordinal, True)
+            except GradientError:
+                # It has none; who asks for one is told why.
+                pass
+
     def grad(self, dim, *arguments, grads=None, parameters=True, **named) -> dict:
         """Runs the kernel, then its derivative in reverse mode; gives the gradient of every float that it is given, by name.
 

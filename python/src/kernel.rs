@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kc::diag::counted;
-use kc::embed::{Dim, Queue, Signature};
+use kc::embed::{Dim, Form, Queue, Signature};
 use kc::run::devices::TrapKind;
 use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
@@ -215,6 +215,21 @@ impl Kernel {
     ) -> PyResult<Launched<'py>> {
         let called = call(slf, args, named)?;
         Ok((called.kernel, called.dim.extents().to_vec(), called.given.into_vec()))
+    }
+
+    /// Compiles the kernel for a GPU and loads it there; `gradients`: with its derivatives.
+    fn _load_on(slf: &Bound<'_, Kernel>, ordinal: i32, gradients: bool) -> PyResult<()> {
+        let (py, current) = (slf.py(), Kernel::current(slf)?);
+        let kernel = current.get().ready(py)?.kernel.clone();
+        let load = move || {
+            if !gradients {
+                return kernel.load_resident(ordinal);
+            }
+            let gradient = kernel.gradient_of(Form::default())?;
+            kernel.load_gradient_resident(&gradient, ordinal)?;
+            kernel.load_tangents_resident(ordinal)
+        };
+        interruptible(py, load)?.map_err(|error| error::raise(py, &error))
     }
 
     /// What the kernel takes: name and description of each parameter.

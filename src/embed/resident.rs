@@ -26,11 +26,20 @@ use super::mirror::Mirror;
 pub(super) struct Residents(Mutex<HashMap<(FuncId, i32), Arc<Resident>>>);
 
 impl Residents {
-    /// The entry on a GPU, loaded when it is first asked for.
-    fn on(&self, ordinal: i32, module: &Module, entry: FuncId) -> Result<Arc<Resident>> {
+    /// The entry on a GPU, loaded when it is first asked for, unless that is for a stream that
+    /// another library captures.
+    fn on(&self, ordinal: i32, module: &Module, entry: FuncId, stream: Option<u64>) -> Result<Arc<Resident>> {
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(&(entry, ordinal)) {
             return Ok(found.clone());
+        }
+        if stream.is_some_and(|stream| Resident::is_captured(ordinal, stream)) {
+            let name = &module.functions[entry].source_name;
+            let text = format!("a graph is captured, and the code of kernel `{name}` is not loaded on this GPU yet");
+            let mut error = fail(Code::E1104, text);
+            let load = format!("`{name}.load(\"cuda:{ordinal}\")`");
+            error.help = Some(format!("load it before: {load}, or do once what the graph is to do"));
+            return Err(error);
         }
         let load = || Resident::load(module, entry, &HOW, ordinal);
         let made = Arc::new(driver::guard(load).unwrap_or_else(|fault| Err(Box::new(fault.into())))?);
@@ -78,6 +87,47 @@ impl Kernel {
             unsafe { self.behind(&to, shared.forward, &bounds, bound.block(), queue.stream) }
         };
         run().map_err(|error| self.error(error, program))
+    }
+
+    /// Loads what a launch runs on a GPU. With that nothing is loaded later, which a stream that is
+    /// captured for a graph could not wait for.
+    ///
+    /// # Errors
+    /// There is no driver or no such GPU (`E1104`), or it refuses the code.
+    pub fn load_resident(&self, ordinal: i32) -> std::result::Result<(), Error> {
+        let (shared, program) = (&*self.shared, self.shared.module.program());
+        let loaded = shared.resident.on(ordinal, &program.module, shared.forward, None);
+        loaded.map(drop).map_err(|error| self.error(error, program))
+    }
+
+    /// The same for a gradient.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn load_gradient_resident(&self, gradient: &Gradient, ordinal: i32) -> std::result::Result<(), Error> {
+        let module = &gradient.program.module;
+        let run = || {
+            let entries = gradient::entries(&gradient.program, gradient.forward)?;
+            let alone = gradient.alone.as_ref().map(|alone| alone.entry);
+            // A run of both parts has the forward entry first, where none records.
+            let first = entries.augmented.unwrap_or(gradient.forward);
+            let all = [Some(first), alone, entries.backward];
+            all.into_iter().flatten().try_for_each(|entry| gradient.resident.on(ordinal, module, entry, None).map(drop))
+        };
+        run().map_err(|error| self.error(error, &gradient.program))
+    }
+
+    /// The same for forward mode; nothing where that is the host's.
+    ///
+    /// # Errors
+    /// As there, or there is no forward mode (`E1103`).
+    pub fn load_tangents_resident(&self, ordinal: i32) -> std::result::Result<(), Error> {
+        let tangents = self.forward_mode()?;
+        if tangents.is_in_order() {
+            return Ok(());
+        }
+        let loaded = tangents.resident.on(ordinal, &tangents.program.module, tangents.kernel, None);
+        loaded.map(drop).map_err(|error| self.error(error, &tangents.program))
     }
 
     /// The same for the gradient. The arrays of floats have gradients, in the memory of the same
@@ -231,7 +281,7 @@ impl Kernel {
     ) -> Result<()> {
         let threads = self.block_dim.unwrap_or(Job::BLOCK_DIM);
         // SAFETY: the caller's promise.
-        unsafe { to.loaded.on(to.ordinal, to.module, entry)?.launch(stream, bounds, block, threads) }
+        unsafe { to.loaded.on(to.ordinal, to.module, entry, Some(stream))?.launch(stream, bounds, block, threads) }
     }
 }
 

@@ -1,11 +1,12 @@
 """Launches on arrays of a GPU: as on the host, without a wait; what is wrong is told with its name."""
 
+import ctypes
 from typing import Any
 
 import kc
 import numpy as np
 import pytest
-from conftest import program
+from conftest import LIBRARY, program
 
 GPU = "cuda:0"
 
@@ -241,3 +242,57 @@ saxpy(300, 1.0, w, kc.ones(300, device="cuda:0"))
 print(z.numpy()[:4].tolist())
 """, KC_SIM_CHECKS="races,uninitialised")
     assert done.returncode == 0 and done.stdout == "[0.0, 2.0, 4.0, 6.0]\n" and "error" not in done.stderr, done.stderr
+
+
+class Told:
+    """An array of another library, which uses a stream of its own."""
+
+    def __init__(self, array, stream):
+        self.__cuda_array_interface__ = {**array.__cuda_array_interface__, "stream": stream}
+
+
+def test_nothing_is_loaded_while_another_library_captures_a_graph():
+    @kc.kernel
+    def tripled(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i] = 3.0 * x[i]
+
+    driver = ctypes.CDLL(LIBRARY)
+    x, y = kc.array([1.0, 2.0], device="cuda:0"), kc.zeros(2, device="cuda:0")
+    stream, graph, context = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0 and driver.cuCtxSetCurrent(context) == 0
+    assert driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
+
+    def captured():
+        assert driver.cuStreamBeginCapture_v2(stream, 0) == 0
+        try:
+            tripled(2, Told(x, stream.value), Told(y, stream.value))
+        finally:
+            assert driver.cuStreamEndCapture(stream, ctypes.byref(graph)) == 0
+
+    with pytest.raises(kc.DeviceError) as caught:
+        captured()
+    assert caught.value.code == "E1104" and 'tripled.load("cuda:0")' in str(caught.value)
+    # On another GPU only.
+    tripled.load("cuda:1")
+    with pytest.raises(kc.DeviceError):
+        captured()
+    tripled.load()
+    captured()
+    made = ctypes.c_void_p()
+    assert driver.cuGraphInstantiateWithFlags(ctypes.byref(made), graph, ctypes.c_ulonglong(0)) == 0
+    assert y.numpy().tolist() == [0, 0]
+    assert driver.cuGraphLaunch(made, stream) == 0 and driver.cuStreamSynchronize(stream) == 0
+    assert y.numpy().tolist() == [3, 6]
+
+
+def test_loads_that_do_not_fit():
+    @kc.kernel(enable_backward=False)
+    def plain(x: kc.array(dtype=float)):
+        x[kc.tid()] = 1.0
+
+    plain.load("cuda:1")
+    for device in ("cpu", "cuda:7", "metal"):
+        with pytest.raises(kc.DeviceError) as caught:
+            plain.load(device)
+        assert caught.value.code == "E1104"

@@ -115,6 +115,12 @@ impl Resident {
     pub fn ordinal_of(address: u64) -> Result<i32> {
         driver::ordinal_of(address)
     }
+
+    /// Whether another library captures a stream for a graph: nothing can be loaded meanwhile. kc's
+    /// own captures let it.
+    pub fn is_captured(ordinal: i32, stream: u64) -> bool {
+        !card::captures(ordinal, stream) && driver::is_captured(ordinal, stream)
+    }
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -135,6 +141,11 @@ impl Resident {
     /// Fails.
     pub fn ordinal_of(_: u64) -> Result<i32> {
         Err(left_out())
+    }
+
+    /// There is no stream.
+    pub fn is_captured(_: i32, _: u64) -> bool {
+        false
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::ptr::null_mut;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
@@ -336,7 +336,9 @@ impl Card {
     pub fn capture(&self, stream: u64) -> Result<()> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the stream lives.
-        self.within("a capture", || unsafe { result::stream::begin_capture(handle(stream), mode) })
+        self.within("a capture", || unsafe { result::stream::begin_capture(handle(stream), mode) })?;
+        captured().push((self.ordinal(), stream));
+        Ok(())
     }
 
     /// Ends that; gives what was kept, to be done as often as one likes.
@@ -344,6 +346,7 @@ impl Card {
     /// # Errors
     /// Something was given to the stream that cannot be kept.
     pub fn captured(&self, stream: u64) -> Result<Graph> {
+        captured().retain(|&known| known != (self.ordinal(), stream));
         // SAFETY: the stream lives, and the graph goes once it is made ready.
         let made = self.within("a capture", || unsafe {
             let graph = result::stream::end_capture(handle(stream))?;
@@ -374,6 +377,17 @@ impl Card {
         under_way::note((self.ordinal(), stream), about.to_string());
         Ok(())
     }
+}
+
+/// The streams that kc captures now, with the GPUs.
+fn captured() -> MutexGuard<'static, Vec<(i32, u64)>> {
+    static STREAMS: Mutex<Vec<(i32, u64)>> = Mutex::new(Vec::new());
+    STREAMS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether kc captures a stream.
+pub(super) fn captures(ordinal: i32, stream: u64) -> bool {
+    captured().contains(&(ordinal, stream))
 }
 
 /// A pool of a GPU that keeps what it is given back.

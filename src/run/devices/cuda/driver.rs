@@ -345,6 +345,11 @@ impl Kernel {
         // SAFETY: `loaded` lives in `made`.
         made.function = unsafe { result::module::get_function(loaded, entry) }
             .map_err(|e| fail(Code::E0999, format!("the loaded PTX has no kernel `{}` ({})", made.name, words(e))))?;
+        // A driver that loads lazily loads the function now, and not at its first launch, which may
+        // be one that a graph captures.
+        let (mut registers, of) = (0, sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS);
+        // SAFETY: the function was found above; the number is not needed.
+        let _ = unsafe { sys::cuFuncGetAttribute(&mut registers, of, made.function) };
         if asked_shared > 0 {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function was found above.
@@ -584,6 +589,20 @@ impl Drop for Kernel {
         // nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
     }
+}
+
+/// Whether a stream is captured for a graph now, as far as the driver says.
+pub fn is_captured(ordinal: i32, stream: u64) -> bool {
+    let asked = || -> Result<bool> {
+        start()?;
+        let _beside = Beside::begin()?;
+        let _context = Context::open(ordinal)?;
+        let handle: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream as usize);
+        // SAFETY: the stream is one of this GPU.
+        let status = unsafe { result::stream::is_capturing(handle) };
+        Ok(status.is_ok_and(|status| status != sys::CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE))
+    };
+    asked().unwrap_or(false)
 }
 
 /// Gives PTX to the driver's compiler; its own words are part of the message when it refuses.
