@@ -45,7 +45,33 @@ def _made(kernel, names, dims, behind):
     place = _place(source, function, names, dims)
     if place is None or behind and _has_defaults(source.node):
         return None
-    batch = Batch(source, function, names, types, place, behind)
+    return _compiled(kernel, load, types, Batch(source, function, names, types, place, behind))
+
+
+def reading(kernel, names):
+    """The kernel that reads the values of these names from arrays of one element: ``a: float`` is ``a: array(dtype=float)`` there.
+    None: there is none.
+    """
+    known = kernel.__dict__.setdefault("_known_readers", {})
+    key = frozenset(names)
+    if key not in known:
+        known[key] = _reader(kernel, key)
+    return known[key]
+
+
+def _reader(kernel, names):
+    if getattr(kernel, "_kc_load", None) is None:
+        return None
+    source, types, load = kernel._kc_load
+    function, body = kernel._kc_kernel, source.node.body
+    first = next((one for one in body if not (isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant))), None)
+    is_simple = isinstance(first, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr)) and first.lineno == first.end_lineno
+    if not is_simple or any(isinstance(node, ast.JoinedStr) for node in ast.walk(source.node)):
+        return None
+    return _compiled(kernel, load, types, Reader(source, function, names, types, first, False))
+
+
+def _compiled(kernel, load, types, batch):
     made = Kernel(lambda: load({**types, **batch.types}, batch), kernel.__name__)
     try:
         made._module
@@ -129,6 +155,23 @@ class Batch:
             for node in ast.walk(statement):
                 if isinstance(node, ast.Name) and node.id in values:
                     yield node.lineno, node.col_offset, node.end_col_offset, values[node.id]
+
+
+class Reader(Batch):
+    """What changes in the source of a kernel that reads values from arrays of one element."""
+
+    def __init__(self, source, function, names, types, place, behind):
+        super().__init__(source, function, names, types, place, behind)
+        # Beside batches of the same values.
+        self.behind = "read"
+
+    def _edits(self, source):
+        start = self.place.col_offset
+        yield self.place.lineno, start, start, "".join(f"_kc_{name} = {name}[0]; " for name in self.names)
+        for statement in source.node.body:
+            for node in ast.walk(statement):
+                if isinstance(node, ast.Name) and node.id in self.values:
+                    yield node.lineno, node.col_offset, node.end_col_offset, f"_kc_{node.id}"
 
 
 def _of_more(kind):

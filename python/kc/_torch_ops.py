@@ -10,7 +10,7 @@ import torch
 
 from ._arguments import parameters_of
 from ._errors import GradientError
-from ._function import _shape, named_arguments
+from ._function import _given, _shape, named_arguments
 from ._torch_form import HAS_OPERATORS, TRACED, Called, arguments_of, of_batch, read, standing
 
 # Launches.
@@ -28,7 +28,8 @@ def _launch_shapes(form, dim, tensors, whole, numbers):
     given = named_arguments(function.kernel.__name__, list(about), function.shapes, call.arguments, call.named)
     given.pop("block_dim", None)
     starts = {name: given.pop(name) for name in function.shapes if name in given}
-    device = tensors[0].device if tensors else None
+    arrays = [one for name, kind in about.items() if name in given for one in _given(name, kind, given[name])]
+    device = next((one.device for one in arrays if isinstance(one, torch.Tensor) and one.is_cuda), "cpu")
     made = []
     for name, shape in function.shapes.items():
         if name in starts:
@@ -69,8 +70,7 @@ def _gradient(form, dim, tensors, whole, numbers, outputs, gradients, wanted):
     from .torch import reverse
 
     call, leaves, order = _ordered(form, dim, tensors, whole, numbers)
-    call.made = {name: (tensor.shape, tensor.dtype) for name, tensor in zip(call.names, outputs)}
-    call.on_gpu = any(output.is_cuda for output in outputs)
+    call.made_before(outputs)
     found = dict(zip(order, reverse(call, leaves, outputs, gradients, [wanted[n] for n in order])))
     return [found[n] for n, want in enumerate(wanted) if want]
 
@@ -95,10 +95,8 @@ def _tangents(form, dim, tensors, whole, numbers, tangents, along):
     given = [next(found) if one else None for one in along]
     from .torch import tangents_of
 
-    made = {name: (tensor.shape, tensor.dtype) for name, tensor in call.made.items()}
     where = {name: tensor.device for name, tensor in call.made.items()}
-    call.on_gpu = any(tensor.is_cuda for tensor in call.made.values())
-    call.made = made
+    call.made_before([call.made[name] for name in call.names])
     found = tangents_of(call, leaves, [given[n] for n in order])
     return [found[name].to(where[name]) for name in call.names if name in found]
 
@@ -114,8 +112,7 @@ def _second(form, dim, tensors, whole, numbers, outputs, gradients, wanted, tang
     from .torch import second, tangents_of
 
     call, leaves, order = _ordered(form, dim, tensors, whole, numbers)
-    call.made = {name: (tensor.shape, tensor.dtype) for name, tensor in zip(call.names, outputs)}
-    call.on_gpu = any(output.is_cuda for output in outputs)
+    call.made_before(outputs)
     found = iter(tangents)
     given = [next(found) if one else None for one in along]
     given = [given[n] for n in order]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from . import _derivative, _native
+from . import _derivative, _native, _torch_gpu
 from ._arguments import apart, as_numpy, field_of, is_plain, parameters_of, refuse, zeros_like
 from ._derivative import by_value as values_of
 from ._errors import GradientError
@@ -18,10 +18,6 @@ from ._function import Caller, Function
 from ._native import Arguments
 
 __all__ = ["function"]
-
-#: So many forms of calls are remembered.
-_MOST_FORMS = 256
-
 
 def function(kernel, outputs):
     """A function of tensors that launches ``kernel``, differentiable in reverse and in forward mode.
@@ -34,6 +30,9 @@ def function(kernel, outputs):
     which stays as it is and has a gradient: ``f(n, x, y=y)`` for a kernel that adds to ``y``.
 
     Numbers, vectors and matrices may be tensors, and have gradients then. Other arrays than the outputs are not written to.
+
+    On a GPU the kernel runs on PyTorch's current stream, and nothing waits: numbers in tensors stay there, too. A graph
+    (``torch.cuda.graph``) captures calls of kernels that are loaded: call ``kernel.load("cuda")`` or the function once before.
     """
     return _Function(kernel, outputs, "kc.torch.function").caller()
 
@@ -41,8 +40,8 @@ def function(kernel, outputs):
 class _Function(Function):
     def __init__(self, kernel, outputs, maker):
         super().__init__(kernel, outputs, maker)
-        #: Forms of calls in whose gradient the order of threads cannot show.
-        self.free = set()
+        #: Forms of calls in whose gradient the order of threads cannot show, or was looked at on a GPU.
+        self.free = _torch_gpu.Forms()
 
     def __call__(self, dim, arguments, named):
         call, leaves = self.prepared(dim, arguments, named)
@@ -54,7 +53,11 @@ class _Function(Function):
         if isinstance(dim, torch.Size):
             dim = tuple(dim)
         kernel, dim, values, made, starts = self.bind(dim, arguments, named, _maker)
+        numbers = ()
+        if any(map(_is_on_gpu, made.values())):
+            kernel, numbers = _torch_gpu.with_numbers_there(kernel, values, _is_on_gpu)
         call = _Call(kernel, self.free, dim, list(self.shapes), made)
+        call.numbers_there = numbers
         leaves = []
         call.tree = [call.leaf(name, kind, value, leaves) for (name, kind), value in zip(parameters_of(kernel), values)]
         for name, value in starts.items():
@@ -97,10 +100,10 @@ def _is_on_gpu(array):
 
 
 class _Leaf:
-    """The place of a tensor among those that autograd sees."""
+    """The place of a tensor among those that autograd sees. ``scalar``: it is a number that the kernel reads from an array of one."""
 
-    def __init__(self, index, name, is_array):
-        self.index, self.name, self.is_array = index, name, is_array
+    def __init__(self, index, name, is_array, scalar=None):
+        self.index, self.name, self.is_array, self.scalar = index, name, is_array, scalar
 
 
 class _Call:
@@ -112,8 +115,8 @@ class _Call:
         #: Of outputs that start with contents: the place of the tensor among those that autograd sees, or a copy of the contents.
         self.starts, self.contents = {}, {}
         self.versions, self.numbers = [], []
-        #: Whether the arrays are in the memory of a GPU.
-        self.on_gpu = False
+        #: Whether the arrays are in the memory of a GPU, and the numbers that are read there.
+        self.on_gpu, self.numbers_there = any(map(_is_on_gpu, made.values())), ()
 
     def leaf(self, name, kind, value, leaves):
         """The argument with a place for each tensor."""
@@ -129,23 +132,50 @@ class _Call:
                 advice = f"kernels have no complex numbers: pass `torch.view_as_real({name})`, which has gradients, and declare `kc.{vector}`"
                 raise refuse("E1005", text, advice)
             leaves.append(value)
-            return _Leaf(len(leaves) - 1, name, "ndim" in kind)
+            return _Leaf(len(leaves) - 1, name, "ndim" in kind, kind["scalar"] if name in self.numbers_there else None)
         if "ndim" in kind and value is not None:
             array = as_numpy(value)
             if array is not None:
                 # Nobody else tells whether it changes before the derivative reads it.
                 self.versions.append((name, array, _native.digest(array)))
-        self.numbers.append(value if isinstance(value, (bool, int, float)) else None)
+        self.numbers.append(_torch_gpu.plain(value))
         return _Constant(value)
+
+    @property
+    def leaves(self):
+        return [leaf for node in self.tree for leaf in _leaves(node)]
+
+    def laid(self, tensors):
+        """The tensors as the kernel takes them: numbers that it reads on a GPU as arrays of one."""
+        found = list(tensors)
+        for leaf in self.leaves if self.numbers_there else ():
+            if leaf.scalar is not None and found[leaf.index] is not None:
+                found[leaf.index] = found[leaf.index].detach().to(getattr(torch, leaf.scalar)).unsqueeze(0)
+        return found
 
     def form(self, tensors):
         """What decides whether the order of threads may show, where extents and numbers do. None: more than they."""
         if None in self.numbers:
             return None
-        return (self.kernel, self.dim, *self.numbers, *(tensor.shape if leaf.is_array else str(tensor.tolist()) for leaf, tensor in tensors))
+        parts = [self.kernel, self.dim, *self.numbers]
+        for leaf, tensor in tensors:
+            parts.append(tensor.shape if leaf.is_array else str(self.read(leaf, tensor)))
+            if self.on_gpu and leaf.is_array and not tensor.is_floating_point():
+                # Indices are whole numbers, so others are a new form.
+                contents = self.free.contents(tensor)
+                if contents is None:
+                    return None
+                parts.append(contents)
+        return tuple(parts)
+
+    def read(self, leaf, tensor):
+        """The numbers of a tensor, on the host."""
+        if _is_on_gpu(tensor) and _torch_gpu.is_captured():
+            raise _torch_gpu.waits(self.kernel, f"the value of `{leaf.name}` is read from the GPU", "pass it as a number, or in an array of one element")
+        return tensor.tolist()
 
     def filled(self, tensors, outputs):
-        return [_fill(node, tensors, outputs) for node in self.tree]
+        return [_fill(self, node, tensors, outputs) for node in self.tree]
 
     def zeros(self, tensors):
         """The outputs as they were before the launch, on the host."""
@@ -157,15 +187,30 @@ class _Call:
             return torch.zeros(shape, dtype=dtype, device="cpu")
         return contents.detach().cpu().clone(memory_format=torch.contiguous_format)
 
+    def before(self, tensors):
+        """The same where the call's arrays are, which is a GPU."""
+        found = {}
+        for name, (shape, dtype) in self.made.items():
+            contents = tensors[self.starts[name]] if name in self.starts else self.contents.get(name)
+            if contents is None:
+                found[name] = torch.zeros(shape, dtype=dtype, device=self.device)
+            else:
+                found[name] = contents.detach().clone(memory_format=torch.contiguous_format)
+        return found
+
     def run(self, tensors):
         """Launches the kernel, and gives its outputs."""
         outputs = self.made
-        self.kernel._launch(self.dim, *self.filled(tensors, _views(outputs)))
+        self.kernel._launch(self.dim, *self.filled(self.laid(tensors), _views(outputs)))
         # Only autograd keeps outputs: it tells when they are changed.
-        self.made = {name: (tensor.shape, tensor.dtype) for name, tensor in outputs.items()}
         found = [outputs[name] for name in self.names]
-        self.on_gpu = any(map(_is_on_gpu, found))
+        self.made_before(found)
         return found
+
+    def made_before(self, outputs):
+        """Notes what the outputs were, in place of themselves."""
+        self.made = {name: (tensor.shape, tensor.dtype) for name, tensor in zip(self.names, outputs)}
+        self.on_gpu, self.device = any(map(_is_on_gpu, outputs)), outputs[0].device
 
     def unchanged(self):
         for name, array, digest in self.versions:
@@ -179,15 +224,15 @@ class _Constant:
         self.value = value
 
 
-def _fill(node, tensors, outputs):
+def _fill(call, node, tensors, outputs):
     if isinstance(node, _Leaf):
         tensor = tensors[node.index]
-        return _view(tensor) if node.is_array else tensor.tolist()
+        return _view(tensor) if node.is_array else call.read(node, tensor)
     if isinstance(node, _Constant):
         return node.value
     if isinstance(node, str):
         return outputs[node]
-    return {name: _fill(inner, tensors, outputs) for name, inner in node.items()}
+    return {name: _fill(call, inner, tensors, outputs) for name, inner in node.items()}
 
 
 def _view(tensor):
@@ -228,7 +273,8 @@ class _OnHost:
         """Raises where the order of the launch's threads shows in the gradient."""
         call = self.call
         looked = _native.look(call.kernel, call.dim, self.data(_views(call.zeros(self.tensors))), self.given, [])
-        if form is not None and not looked and len(call.free) < _MOST_FORMS:
+        # On a GPU the race check runs once for each form of call, on copies.
+        if form is not None and (call.on_gpu or not looked):
             call.free.add(form)
 
 
@@ -238,6 +284,10 @@ def _on_host(tensors):
 
 def _all_on_host(tensors):
     return dict(zip(tensors, _on_host(tensors.values())))
+
+
+def _all_zeros(tensors):
+    return {name: torch.zeros_like(tensor) for name, tensor in tensors.items()}
 
 
 def _views(tensors):
@@ -254,48 +304,30 @@ def _leaves(node):
 
 def reverse(call, given, outputs, gradients, wanted):
     """The gradients of the tensors of a call of which they are wanted, from those of its outputs."""
-    tensors = [tensor if tensor.is_contiguous() else tensor.detach().contiguous() for tensor in given]
+    tensors = [tensor if tensor.is_contiguous() else tensor.detach().contiguous() for tensor in call.laid(given)]
     outputs = {name: output.contiguous() for name, output in zip(call.names, outputs)}
     seeds = {name: gradient.clone(memory_format=torch.contiguous_format) for name, gradient in zip(call.names, gradients)}
     call.unchanged()
-    records = _native.records(call.kernel, [])
-    leaves = [leaf for node in call.tree for leaf in _leaves(node)]
-    by_value = any(not leaf.is_array and wanted[leaf.index] for leaf in leaves)
-    on_gpu = call.on_gpu and not by_value and _native.is_alone(call.kernel)
-    if call.on_gpu and not on_gpu:
-        # The derivative takes memory of its own, which it has on the host.
-        tensors, outputs, seeds = _on_host(tensors), _all_on_host(outputs), _all_on_host(seeds)
-    found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in leaves if leaf.is_array}
-    if records:
-        # The launch runs again, with what its derivative needs written down.
-        outputs = call.zeros(tensors)
-    form = None if records else call.form([(leaf, tensors[leaf.index]) for leaf in leaves])
-    # The launch ran without a look at whether the order of its threads shows in the gradient.
-    unseen = not records and (form is None or form not in call.free)
-    if on_gpu:
-        if unseen:
-            _OnHost(call, _on_host(tensors), call.zeros(tensors), _all_on_host({**found, **seeds})).look(form)
-        data = call.filled(tensors, _views(outputs))
-        slots = {name: _view(gradient) for name, gradient in {**found, **seeds}.items() if gradient.is_floating_point()}
-    else:
-        run = _OnHost(call, tensors, outputs, {**found, **seeds})
-        if unseen:
-            run.look(form)
-        data, slots = run.data({}), run.given
-    values = values_of(
-        _native.gradient(call.kernel, call.dim, data, slots, [], parameters=by_value, backward=not records, silent=True)
-    )
+    by_value = any(not leaf.is_array and wanted[leaf.index] for leaf in call.leaves)
+    ran = None
+    if call.on_gpu:
+        ran = _torch_gpu.reverse(call, tensors, outputs, seeds, by_value)
+    if ran is None:
+        tensors, outputs, seeds = (_on_host(tensors), _all_on_host(outputs), _all_on_host(seeds)) if call.on_gpu else (tensors, outputs, seeds)
+        ran = _reverse_on_host(call, tensors, outputs, seeds, by_value)
+    found, values = ran
     result = [None] * len(given)
     for name, index in call.starts.items():
         # How the result depends on the output as it was before the launch.
         if wanted[index]:
             result[index] = seeds[name].to(given[index].device)
-    for leaf in leaves:
+    for leaf in call.leaves:
         tensor = given[leaf.index]
         if not wanted[leaf.index]:
             continue
         if leaf.is_array:
-            result[leaf.index] = found[leaf.name].to(tensor.device)
+            made = found[leaf.name].to(tensor.device)
+            result[leaf.index] = made if leaf.scalar is None else made.reshape(tensor.shape).to(tensor.dtype)
         elif leaf.name in values:
             made = torch.tensor(np.asarray(values[leaf.name]).tolist(), dtype=tensor.dtype, device=tensor.device)
             result[leaf.index] = made.reshape(tensor.shape)
@@ -303,6 +335,23 @@ def reverse(call, given, outputs, gradients, wanted):
             text = f"the argument `{leaf.name}` of kernel `{call.kernel.__name__}` has no gradient"
             raise GradientError(f"error[E1103]: {text}", code="E1103", message=text)
     return result
+
+
+def _reverse_on_host(call, tensors, outputs, seeds, by_value):
+    """The gradients of arrays and of values, by name."""
+    records = _native.records(call.kernel, [])
+    found = _all_zeros({leaf.name: tensors[leaf.index] for leaf in call.leaves if leaf.is_array})
+    if records:
+        # The launch runs again, with what its derivative needs written down.
+        outputs = call.zeros(tensors)
+    # Copies of a GPU's are other memory each time.
+    form = None if records or call.on_gpu else call.form([(leaf, tensors[leaf.index]) for leaf in call.leaves])
+    run = _OnHost(call, tensors, outputs, {**found, **seeds})
+    # The launch ran without a look at whether the order of its threads shows in the gradient.
+    if not records and (form is None or form not in call.free):
+        run.look(form)
+    made = _native.gradient(call.kernel, call.dim, run.data({}), run.given, [], parameters=by_value, backward=not records, silent=True)
+    return found, values_of(made)
 
 
 class _Launch(torch.autograd.Function):
@@ -371,14 +420,17 @@ def _parts(call, count, given):
 
 def second(call, given, outputs, gradients, along, made, gradients_along=None):
     """How the gradients of a call's tensors change along a direction: of the tensors, of its outputs, and of the gradients of these."""
-    leaves = [leaf for node in call.tree for leaf in _leaves(node)]
+    leaves = call.leaves
+    if call.on_gpu and _torch_gpu.is_captured():
+        raise _torch_gpu.waits(call.kernel, "a second derivative runs on the host", "leave it out of the graph")
     for leaf in leaves:
         if not leaf.is_array and given[leaf.index].is_floating_point() and (given[leaf.index].requires_grad or along[leaf.index] is not None):
             text = f"the gradient of kernel `{call.kernel.__name__}` has no gradient of its own by the value `{leaf.name}`"
             text = f"error[E1103]: {text}\n  = help: give it in an array of one element"
             raise GradientError(text, code="E1103", message=text.splitlines()[0])
     call.unchanged()
-    tensors = [tensor.detach().cpu().contiguous() for tensor in given]
+    tensors = [tensor.detach().cpu().contiguous() for tensor in call.laid(given)]
+    along = call.laid(along)
     values = call.filled(tensors, {name: _view(output.cpu().contiguous()) for name, output in zip(call.names, outputs)})
     tangents = {leaf.name: along[leaf.index] for leaf in leaves if leaf.is_array and along[leaf.index] is not None}
     seeds = dict(zip(call.names, gradients))
@@ -389,6 +441,10 @@ def second(call, given, outputs, gradients, along, made, gradients_along=None):
     for name, index in [*((leaf.name, leaf.index) for leaf in leaves if leaf.is_array), *call.starts.items()]:
         if name in found:
             result[index] = torch.from_numpy(found[name]).to(given[index].device)
+    for leaf in leaves:
+        if leaf.scalar is not None and result[leaf.index] is not None:
+            like = given[leaf.index]
+            result[leaf.index] = result[leaf.index].reshape(like.shape).to(like.dtype)
     return result
 
 
@@ -412,20 +468,23 @@ class _Once(torch.autograd.Function):
 
 
 def tangents_of(call, tensors, tangents):
-    """The tangents of a call's outputs that are floats, by name, on the host, from those of its tensors."""
+    """The tangents of a call's outputs that are floats, by name, from those of its tensors: on the host, or where the call runs."""
+    tensors, tangents = call.laid(tensors), call.laid(tangents)
+    call.unchanged()
+    if call.on_gpu:
+        found = _torch_gpu.forward(call, tensors, tangents)
+        if found is not None:
+            return found
+        tensors = _on_host(tensors)
     along = {}
-    for leaf in (leaf for node in call.tree for leaf in _leaves(node)):
+    for leaf in call.leaves:
         tangent = tangents[leaf.index]
         if tangent is not None and tensors[leaf.index].is_floating_point():
             along[leaf.name] = tangent.detach().cpu().contiguous() if leaf.is_array else tangent.tolist()
-    if call.on_gpu:
-        # Forward mode runs on the host.
-        tensors = _on_host(tensors)
     for name, index in call.starts.items():
         if tangents[index] is not None and tensors[index].is_floating_point():
             along[name] = tangents[index].detach().cpu().contiguous()
     outputs = call.zeros(tensors)
-    call.unchanged()
     found = call.kernel.jvp(call.dim, *call.filled(tensors, _views(outputs)), tangents=along)
     return {name: _tensor(found[name], outputs[name]) for name in call.names if name in found}
 

@@ -1,49 +1,37 @@
-"""Functions of tensors in the memory of a GPU: all of the way there but the GPU itself, with the stand-in for NVIDIA's driver
-(`python/tests/standin.c`), for which all memory is a GPU's. What stands for the kernel's GPU code is C code here, and tensors of the host
-tell of their memory as those of a GPU do.
-"""
+"""Functions of tensors in the memory of a GPU, on the simulated one (`there.py`)."""
 
-import pytest
-import standin
-
-HOST = """
-#include <stdint.h>
-typedef struct { uint64_t data, grad; int32_t shape[4], strides[4], ndim, flags; } Array;
-typedef struct { float a; Array x, y; } Arguments;
-#define AT(array, which, i) (*(float *)(array.which + (i) * array.strides[0]))
-void scaled_cpu_kernel_forward(const void *launch, const Arguments *at, uint64_t begin, uint64_t end, void *status) {
-    for (uint64_t i = begin; i < end; i++) AT(at->y, data, i) = at->a * AT(at->x, data, i) * AT(at->x, data, i);
-}
-void scaled_cpu_kernel_backward(const void *launch, const Arguments *at, uint64_t begin, uint64_t end, void *status) {
-    for (uint64_t i = begin; i < end; i++) AT(at->x, grad, i) += 2 * at->a * AT(at->x, data, i) * AT(at->y, grad, i);
-}
-typedef struct { Array x, y; } Pair;
-void steps_cpu_kernel_forward(const void *launch, const Pair *at, uint64_t begin, uint64_t end, void *status) {
-    for (uint64_t i = begin; i < end; i++) {
-        float x = AT(at->x, data, i), y = x;
-        for (int k = 0; k < 2; k++) y = y * y + x;
-        AT(at->y, data, i) = y;
-    }
-}
-typedef struct { Array x, index, y; } Gathered;
-#define NUMBER(array, i) (*(int32_t *)(array.data + (i) * array.strides[0]))
-void gathered_cpu_kernel_forward(const void *launch, const Gathered *at, uint64_t begin, uint64_t end, void *status) {
-    for (uint64_t i = begin; i < end; i++) AT(at->y, data, NUMBER(at->index, i)) = AT(at->x, data, i);
-}
-void gathered_cpu_kernel_backward(const void *launch, const Gathered *at, uint64_t begin, uint64_t end, void *status) {
-    for (uint64_t i = begin; i < end; i++) AT(at->x, grad, i) += AT(at->y, grad, NUMBER(at->index, i));
-}
-"""
-
-COMMON = """
-import json
 import kc, kc.torch
+import pytest
+import there
 import torch
+from torch.autograd import forward_ad
+
+
+@kc.struct
+class Spring:
+    stiffness: float
+    rest: float
+
 
 @kc.kernel
 def scaled(a: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
     i = kc.tid()
     y[i] = a * x[i] * x[i]
+
+
+@kc.kernel
+def pulled(x: kc.array(dtype=kc.vec3), pull: kc.vec3, out: kc.array(dtype=float)):
+    i = kc.tid()
+    d = x[i] - pull
+    kc.atomic_add(out, 0, kc.dot(d, d))
+
+
+@kc.kernel
+def stretched(s: Spring, x: kc.array(dtype=float), e: kc.array(dtype=float)):
+    i = kc.tid()
+    d = x[i] - s.rest
+    e[i] = 0.5 * s.stiffness * d * d
+
 
 @kc.kernel
 def steps(x: kc.array(dtype=float), y: kc.array(dtype=float)):
@@ -52,97 +40,184 @@ def steps(x: kc.array(dtype=float), y: kc.array(dtype=float)):
     for _ in range(2):
         y[i] = y[i] * y[i] + x[i]
 
+
+@kc.kernel
+def settled(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = x[i]
+    while y[i] < 10.0:
+        y[i] = y[i] * y[i] + 1.0
+
+
 @kc.kernel
 def gathered(x: kc.array(dtype=float), index: kc.array(dtype=int), y: kc.array(dtype=float)):
     i = kc.tid()
     y[index[i]] = x[i]
 
-class There:
-    def __init__(self, tensor):
-        self.__cuda_array_interface__ = {**tensor.numpy().__array_interface__, "version": 3, "stream": 5}
 
-# Copies to the host, and what is made there; all else is on the GPU.
-HOST, copies, zeros = [], [], kc.torch._Call.zeros
-
-def on_host(tensors):
-    made = [tensor.detach().clone() for tensor in tensors]
-    HOST.extend(made)
-    copies.append(len(made))
-    return made
-
-def made_on_host(call, *given):
-    found = zeros(call, *given)
-    HOST.extend(found.values())
-    return found
-
-def is_on_gpu(tensor):
-    return isinstance(tensor, torch.Tensor) and all(tensor.data_ptr() != other.data_ptr() for other in HOST)
-
-def zeros_like(tensor, real=torch.zeros_like):
-    made = real(tensor)
-    if not is_on_gpu(tensor):
-        HOST.append(made)
-    return made
-
-torch.zeros_like = zeros_like
-kc.torch._on_host, kc.torch._Call.zeros, kc.torch._is_on_gpu = on_host, made_on_host, is_on_gpu
-kc.torch._view = lambda tensor: There(tensor.detach()) if is_on_gpu(tensor) else tensor.detach().numpy()
-"""
+@pytest.fixture
+def gpu(monkeypatch):
+    return there.Gpu(monkeypatch)
 
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
-    return standin.made(tmp_path_factory.mktemp("driver"), HOST)
+def test_the_gradient_runs_where_the_tensors_are(gpu):
+    f = kc.torch.function(scaled, outputs="y")
+    for n, factor in enumerate((3.0, 5.0, 3.0)):
+        x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
+        y = f(3, factor, x[:3:1])
+        y.backward(torch.tensor([1.0, 10.0, 100.0]))
+        assert y.tolist() == [factor, 4 * factor, 16 * factor]
+        assert x.grad.tolist() == [2 * factor, 40 * factor, 800 * factor]
+        # Nothing is copied but for the first look at threads of each form.
+        assert gpu.looks == min(n + 1, 2) and gpu.reads == 0
 
 
-def run(program, *places, **environment):
-    return standin.run(COMMON + program, *places, **environment)
+def test_parts_of_tensors(gpu):
+    f = kc.torch.function(scaled, outputs="y")
+    x = torch.arange(6.0).requires_grad_()
+    y = f(3, 1.0, x[::2])
+    y.sum().backward()
+    assert y.tolist() == [0, 4, 16] and x.grad.tolist() == [0, 0, 4, 0, 8, 0]
 
 
-def test_the_gradient_runs_where_the_tensors_are(driver, tmp_path):
-    program = """
-f = kc.torch.function(scaled, outputs="y")
-found = []
-for factor in (3.0, 5.0):
-    x = torch.tensor([1.0, 2.0, 4.0], requires_grad=True)
-    y = f(3, factor, x[:3:1])
-    y.backward(torch.tensor([1.0, 10.0, 100.0]))
-    found.append([y.tolist(), x.grad.tolist()])
-print(json.dumps([found, copies]))
-"""
-    (found, copies), log = run(program, tmp_path, driver)
-    assert found == [[[3, 12, 48], [6, 120, 2400]], [[5, 20, 80], [10, 200, 4000]]]
-    # Two launches forward and two backward, on the stream of the tensors; nothing was copied but for the first look at threads of each form.
-    assert "launches=4 peak=0 stream=5 " in log
-    assert copies == [1, 2] * 2
+def test_numbers_are_read_on_the_gpu(gpu):
+    f, g = kc.torch.function(scaled, outputs="y"), kc.torch.function(pulled, outputs={"out": 1})
+    for _ in range(3):
+        for kind in (torch.float32, torch.float64, torch.int64):
+            a, z = torch.tensor(3, dtype=kind), torch.tensor([1.0, 2.0], requires_grad=True)
+            if kind.is_floating_point:
+                a.requires_grad_()
+            y = f(2, a, z)
+            y.sum().backward()
+            assert y.tolist() == [3, 12] and z.grad.tolist() == [6, 12]
+            assert not kind.is_floating_point or a.grad.item() == 5 and a.grad.dtype is kind
+        p, x = torch.tensor([1.0, 0.0, 0.0], requires_grad=True), torch.ones(2, 3, requires_grad=True)
+        out = g(2, x, p)
+        out.backward()
+        assert out.tolist() == [4] and p.grad.tolist() == [0, -4, -4] and x.grad.tolist() == [[0, 2, 2]] * 2
+    assert gpu.reads == 0 and gpu.looks == 2
 
 
-def test_what_needs_memory_of_its_own_is_done_on_the_host(driver, tmp_path):
-    program = """
-x = torch.tensor([0.5, 1.0], requires_grad=True)
-kc.torch.function(steps, outputs="y")(2, x).sum().backward()
-a, z = torch.tensor(3.0, requires_grad=True), torch.tensor([1.0, 2.0], requires_grad=True)
-kc.torch.function(scaled, outputs="y")(2, a, z).sum().backward()
-print(json.dumps([x.grad.tolist(), a.grad.item(), z.grad.tolist()]))
-"""
-    (steps, factor, scaled), log = run(program, tmp_path, driver)
+def test_numbers_that_may_not_fit_are_read(gpu):
+    @kc.kernel
+    def counted(n: int, x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i] = float(n) * x[i]
+
+    f, x = kc.torch.function(counted, outputs="y"), torch.tensor([1.0, 2.0])
+    assert f(2, torch.tensor(3, dtype=torch.int32), x).tolist() == [3, 6] and gpu.reads == 0
+    assert f(2, torch.tensor(3), x).tolist() == [3, 6] and gpu.reads == 1
+    with pytest.raises(kc.ArgumentError):
+        f(2, torch.tensor(1 << 40), x)
+    with pytest.raises(kc.ArgumentError):
+        f(2, torch.tensor(3.5), x)
+    with pytest.raises(kc.ArgumentError):
+        f(2, torch.tensor([3, 4], dtype=torch.int32), x)
+    gpu.captured = True
+    with pytest.raises(kc.DeviceError, match="E1104.*value of `n` is read"):
+        f(2, torch.tensor(3), x)
+
+
+def test_numbers_in_structs(gpu):
+    f = kc.torch.function(stretched, outputs="e")
+    k, rest, x = (torch.tensor(number, requires_grad=True) for number in (3.0, 1.0, [2.0, 4.0]))
+    f(2, {"stiffness": k, "rest": rest}, x).sum().backward()
+    assert k.grad.item() == 5 and rest.grad.item() == -12 and x.grad.tolist() == [3, 9]
+
+
+def test_what_is_overwritten_is_kept_there(gpu):
+    x = torch.tensor([0.5, 1.0], requires_grad=True)
+    kc.torch.function(steps, outputs="y")(2, x).sum().backward()
     # y1 = x * x + x, y2 = y1 * y1 + x.
-    assert steps == pytest.approx([2 * 0.75 * 2 + 1, 2 * 2 * 3 + 1]) and factor == 5 and scaled == [6, 12]
-    assert "launches=2 " in log
+    assert x.grad.tolist() == pytest.approx([2 * 0.75 * 2 + 1, 2 * 2 * 3 + 1]) and gpu.looks == 0
 
 
-def test_threads_that_meet_are_refused(driver, tmp_path):
-    program = """
-f, found = kc.torch.function(gathered, outputs={"y": 2}), []
-for index in ([0, 1], [1, 1]):
+def test_loops_without_a_bound_run_on_the_host(gpu):
+    x = torch.tensor([2.0, 20.0], requires_grad=True)
+    kc.torch.function(settled, outputs="y")(2, x).sum().backward()
+    # y1 = x * x + 1, y2 = y1 * y1 + 1.
+    assert x.grad.tolist() == [2 * 5 * 4, 1] and gpu.looks > 0
+
+
+def test_threads_that_meet_are_refused(gpu):
+    f = kc.torch.function(gathered, outputs={"y": 2})
     x = torch.tensor([1.0, 2.0], requires_grad=True)
-    y = f(2, x, torch.tensor(index, dtype=torch.int32))
-    try:
-        y.sum().backward()
-        found.append(x.grad.tolist())
-    except kc.Error as error:
-        found.append(error.code)
-print(json.dumps(found))
-"""
-    found, _ = run(program, tmp_path, driver)
-    assert found == [[1, 1], "E1108"]
+    fine, index = torch.tensor([0, 1], dtype=torch.int32), torch.tensor([1, 0], dtype=torch.int32)
+    for _ in range(3):
+        f(2, x, fine).sum().backward()
+        f(2, x, index).sum().backward()
+    assert gpu.looks == 2
+    # In place: PyTorch counts that.
+    index.fill_(1)
+    with pytest.raises(kc.Error, match="E1108"):
+        f(2, x, index).sum().backward()
+    index[0] = 0
+    f(2, x, index[:]).sum().backward()
+    assert gpu.looks == 4
+    # Memory of what is gone is not taken for it.
+    del index
+    with pytest.raises(kc.Error, match="E1108"):
+        f(2, x, torch.tensor([1, 1], dtype=torch.int32)).sum().backward()
+
+
+def test_forward_mode(gpu):
+    f, g = kc.torch.function(scaled, outputs="y"), kc.torch.function(steps, outputs="y")
+    x, dx, a, da = torch.tensor([1.0, 2.0]), torch.tensor([1.0, 10.0]), torch.tensor(3.0), torch.tensor(0.5)
+    for _ in range(3):
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, dx)
+            found = [forward_ad.unpack_dual(one).tangent.tolist() for one in (f(2, 3.0, dual), f(2, forward_ad.make_dual(a, da), dual), g(2, dual))]
+        # y1 = x * x + x, y2 = y1 * y1 + x.
+        assert found == [[6, 120], [6.5, 122], [2 * 2 * 3 + 1, (2 * 6 * 5 + 1) * 10]]
+    assert gpu.looks == 3 and gpu.reads == 0
+
+
+def test_a_graph(gpu):
+    f = kc.torch.function(scaled, outputs="y")
+    scaled.load("cuda:0")
+    x = torch.tensor([1.0, 2.0])
+    with gpu.capture() as graph:
+        y = f(2, 3.0, x)
+        z = f(2, 2.0, y)
+    for number in (1.0, 2.0):
+        x.fill_(number)
+        graph.run()
+        assert z.tolist() == [2 * (3 * number**2) ** 2] * 2
+
+
+def test_a_graph_with_a_gradient(gpu):
+    f = kc.torch.function(scaled, outputs="y")
+    x, a = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True)
+    found = []
+
+    def step():
+        found[:] = torch.autograd.grad(f(2, a, x), [a, x], torch.ones(2))
+
+    step()
+    looks = gpu.looks
+    with gpu.capture():
+        step()
+    assert gpu.looks == looks and gpu.reads == 0
+
+
+def test_what_a_graph_cannot_hold_is_refused(gpu):
+    @kc.kernel
+    def fresh(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i] = 5.0 * x[i]
+
+    f, g = kc.torch.function(fresh, outputs="y"), kc.torch.function(steps, outputs="y")
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    with gpu.capture():
+        with pytest.raises(kc.DeviceError, match=r'E1104.*code of kernel `fresh`(.|\n)*fresh.load\("cuda:0"\)'):
+            f(2, x)
+    fresh.load()
+    steps.load()
+    with gpu.capture():
+        y, z = f(2, x), g(2, x)
+        with pytest.raises(kc.DeviceError, match="E1104.*looks for races"):
+            y.sum().backward()
+        with pytest.raises(kc.DeviceError, match="E1104.*memory of its own"):
+            z.sum().backward()
+    f(2, x).sum().backward()
+    assert x.grad.tolist() == [5, 5]
