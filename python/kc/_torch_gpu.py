@@ -102,8 +102,9 @@ def reverse(call, tensors, outputs, seeds, by_value):
         advice = "leave it out of the graph; numbers in tensors have gradients there where they are no fields of structs"
         raise waits(call.kernel, "a derivative that takes memory of its own, or sums over numbers, runs", advice)
     found = {leaf.name: torch.zeros_like(tensors[leaf.index]) for leaf in call.leaves if leaf.is_array}
-    form = None if records else call.form([(leaf, tensors[leaf.index]) for leaf in call.leaves])
-    if not records and (form is None or form not in call.free):
+    form = call.form([(leaf, tensors[leaf.index]) for leaf in call.leaves])
+    # A run on a GPU does not look, as one on the host does that keeps values.
+    if form is None or form not in call.free:
         if captured:
             raise waits(call.kernel, "what looks for races reads arrays", "do the same once before the capture")
         host = _on_host(tensors)

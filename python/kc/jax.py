@@ -25,11 +25,12 @@ _TARGET = "kc_launch"
 
 if not hasattr(jax, "ffi"):
     raise ImportError(f"kc.jax needs JAX 0.5 or newer, and this is {jax.__version__}")
-jax.ffi.register_ffi_target(_TARGET, _native.xla_target(), platform="cpu")
+jax.ffi.register_ffi_target(_TARGET, _native.xla_target(False), platform="cpu")
+jax.ffi.register_ffi_target(_TARGET, _native.xla_target(True), platform="CUDA")
 
 
 def function(kernel, outputs):
-    """A function of arrays that launches ``kernel``, differentiable in forward and in reverse mode, for the CPU.
+    """A function of arrays that launches ``kernel``, differentiable in forward and in reverse mode, on the CPU and on GPUs of NVIDIA.
 
     It is called as ``f(dim, *arguments)`` with the kernel's arguments but for ``outputs``, which it makes and gives back: zeros at
     first. ``outputs`` lists their names, or maps each to its shape: ``{"loss": 1, "y": lambda dim, x: x.shape}``, a number,

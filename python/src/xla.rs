@@ -6,7 +6,7 @@
 //! depends on, so that one which JAX kept on the disk finds the same plan, or none.
 
 use std::collections::HashMap;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError, RwLock};
 
 use kc::embed::{Bound as Laid, Dim, Extent, Form, Gradient, Part, Place, Signature};
 use kc::types::{ArrayType, Scalar, StructTable, Type};
@@ -21,6 +21,10 @@ use crate::error;
 use crate::gpu;
 use crate::kernel::Kernel;
 use crate::view::{Kind, View};
+
+mod far;
+
+pub use far::Where;
 
 /// An argument whose contents come with the run.
 struct Leaf {
@@ -60,6 +64,8 @@ struct Plan {
     outputs: Vec<Leaf>,
     /// The numbers of those that start with contents: operands behind the leaves.
     starts: Vec<usize>,
+    /// What runs on a GPU were looked at for races.
+    seen: Mutex<far::Seen>,
 }
 
 /// What is run.
@@ -169,7 +175,8 @@ pub fn xla_plan(
         }
         _ => return Err(PyValueError::new_err("no such mode")),
     };
-    let plan = Plan { kernel: ready.clone(), mode, dim: Dim::from(&dim[..]), leaves, outputs, starts };
+    let (dim, seen) = (Dim::from(&dim[..]), Mutex::default());
+    let plan = Plan { kernel: ready.clone(), mode, dim, leaves, outputs, starts, seen };
     PLANS.write().unwrap_or_else(PoisonError::into_inner).insert(name, Arc::new(plan));
     Ok(())
 }
@@ -250,15 +257,20 @@ pub struct Memory {
     pub bytes: usize,
 }
 
-/// Runs the plan of a name.
+/// Runs the plan of a name; with `at` on a GPU, in whose memory operands and results are.
 ///
 /// # Safety
 /// The operands can be read, and the results are written by nobody else.
-pub unsafe fn run(name: &str, operands: &[Memory], results: &[Memory]) -> Result<Outcome, String> {
+pub unsafe fn run(name: &str, operands: &[Memory], results: &[Memory], at: Option<&Where>) -> Result<Outcome, String> {
     let plan = PLANS.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned();
     let plan = plan.ok_or("this program was compiled in another process, and the launch is not known in this one")?;
     // SAFETY: the caller's promise.
-    unsafe { plan.run(operands, results) }
+    unsafe {
+        match at {
+            None => plan.run(operands, results),
+            Some(at) => plan.run_far(at, operands, results),
+        }
+    }
 }
 
 /// XLA runs what it calls without Python, whose warnings these would be.
@@ -266,10 +278,13 @@ fn tell<'w>(warnings: impl Iterator<Item = &'w Warning>) {
     warnings.for_each(|warning| eprintln!("{}", warning.text));
 }
 
+/// The operands of a run: the block of values, the leaves, the outputs' contents, and what the mode
+/// adds.
+type Operands<'m> = (Memory, &'m [Memory], &'m [Memory], &'m [Memory]);
+
 impl Plan {
-    /// # Safety
-    /// The operands can be read, and the results are written by nobody else.
-    unsafe fn run(&self, operands: &[Memory], results: &[Memory]) -> Result<Outcome, String> {
+    /// Sorts out operands and results, whose numbers are those of the plan.
+    fn parts<'m>(&self, operands: &'m [Memory], results: &[Memory]) -> Result<Operands<'m>, String> {
         let floats = |leaves: &[Leaf]| leaves.iter().filter(|leaf| leaf.floats()).count();
         let started = self.starts.iter().filter(|&&k| self.outputs[k].floats()).count();
         let (more, made) = match &self.mode {
@@ -292,6 +307,13 @@ impl Plan {
         let (block, operands) = operands.split_first().ok_or("no operands")?;
         let (given, rest) = operands.split_at(self.leaves.len());
         let (starts, rest) = rest.split_at(self.starts.len());
+        Ok((*block, given, starts, rest))
+    }
+
+    /// # Safety
+    /// The operands can be read, and the results are written by nobody else.
+    unsafe fn run(&self, operands: &[Memory], results: &[Memory]) -> Result<Outcome, String> {
+        let (block, given, starts, rest) = self.parts(operands, results)?;
         for result in results {
             // SAFETY: as above.
             unsafe { std::ptr::write_bytes(result.data, 0, result.bytes) };
@@ -299,7 +321,7 @@ impl Plan {
         match &self.mode {
             Mode::Launch => {
                 // SAFETY: as above.
-                let mut laid = unsafe { room(self.kernel.signature(), *block) }?;
+                let mut laid = unsafe { room(self.kernel.signature(), block) }?;
                 for (leaf, memory) in self.leaves.iter().zip(given) {
                     leaf.put(&mut laid, *memory, None, false)?;
                 }
@@ -317,7 +339,7 @@ impl Plan {
             Mode::Forward { along, outputs } => {
                 let signature = self.kernel.tangent_signature().map_err(|error| error.to_string())?.0;
                 // SAFETY: as above.
-                let mut laid = unsafe { room(signature, *block) }?;
+                let mut laid = unsafe { room(signature, block) }?;
                 let mut own = self.initial(starts)?;
                 let (tangents, moved) = rest.split_at(along.len());
                 for (leaf, memory) in self.leaves.iter().zip(given).chain(along.iter().zip(tangents)) {
@@ -340,9 +362,9 @@ impl Plan {
                 ran.map(|_| Outcome::default()).map_err(|error| error.to_string())
             }
             // SAFETY: the caller's promise.
-            Mode::Backward(gradient) => unsafe { self.backward(gradient, *block, given, starts, rest, results) },
+            Mode::Backward(gradient) => unsafe { self.backward(gradient, block, given, starts, rest, results) },
             // SAFETY: the caller's promise.
-            Mode::Second { .. } => unsafe { self.second(*block, given, starts, rest, results) },
+            Mode::Second { .. } => unsafe { self.second(block, given, starts, rest, results) },
         }
     }
 
@@ -389,7 +411,8 @@ impl Plan {
         // SAFETY: the caller's promise; the arguments are laid out for this gradient, and each
         // array has memory of its own or is only read.
         let (outcome, found) = unsafe {
-            let laid = self.laid_backward(gradient, block, given, results, &mut before, &mut seeds)?;
+            let of_seeds = self.seeds_here(&mut seeds);
+            let laid = self.laid_backward(gradient, block, given, results, &self.here(&mut before), &of_seeds)?;
             if part == Part::Both {
                 self.kernel.gradient_bound(gradient, &self.dim, &laid, part)
             } else {
@@ -404,7 +427,7 @@ impl Plan {
                         false => Scratch::zeros(leaf.bytes()),
                     })
                     .collect();
-                let laid = self.laid_backward(gradient, block, given, results, &mut own, &mut seeds)?;
+                let laid = self.laid_backward(gradient, block, given, results, &self.here(&mut own), &of_seeds)?;
                 self.kernel.gradient_bound(gradient, &self.dim, &laid, part)
             }
         }
@@ -464,7 +487,8 @@ impl Plan {
             let mut before = self.initial(starts)?;
             // SAFETY: as in `backward`.
             unsafe {
-                let laid = self.laid_backward(gradient, block, given, &of_leaves, &mut before, &mut seeds)?;
+                let (before, seeds) = (self.here(&mut before), self.seeds_here(&mut seeds));
+                let laid = self.laid_backward(gradient, block, given, &of_leaves, &before, &seeds)?;
                 tell(self.kernel.look(gradient, &self.dim, &laid).map_err(told)?.partly.iter());
             }
         }
@@ -504,6 +528,18 @@ impl Plan {
         Ok(Outcome::default())
     }
 
+    /// The memory of outputs.
+    fn here(&self, made: &mut [Scratch]) -> Vec<Memory> {
+        let outputs = self.outputs.iter().zip(made);
+        outputs.map(|(leaf, own)| Memory { data: own.start(), bytes: leaf.bytes() }).collect()
+    }
+
+    /// That of their gradients.
+    fn seeds_here(&self, made: &mut [Option<Scratch>]) -> Vec<Option<Memory>> {
+        let own = |leaf: &Leaf, own: &mut Scratch| Memory { data: own.start(), bytes: leaf.bytes() };
+        self.outputs.iter().zip(made).map(|(leaf, seed)| seed.as_mut().map(|seed| own(leaf, seed))).collect()
+    }
+
     /// The arguments of a gradient run, with these outputs.
     ///
     /// # Safety
@@ -514,8 +550,8 @@ impl Plan {
         block: Memory,
         given: &[Memory],
         results: &[Memory],
-        outputs: &mut [Scratch],
-        seeds: &mut [Option<Scratch>],
+        outputs: &[Memory],
+        seeds: &[Option<Memory>],
     ) -> Result<Laid, String> {
         // SAFETY: the caller's promise.
         let mut laid = unsafe { room(gradient.signature(), block) }?;
@@ -524,9 +560,8 @@ impl Plan {
             let result = if leaf.floats() { results.next() } else { None };
             leaf.put(&mut laid, *memory, result.map(|result| result.data), false)?;
         }
-        for ((leaf, own), seed) in self.outputs.iter().zip(outputs).zip(seeds) {
-            let memory = Memory { data: own.start(), bytes: leaf.bytes() };
-            leaf.put(&mut laid, memory, seed.as_mut().map(Scratch::start), true)?;
+        for ((leaf, memory), seed) in self.outputs.iter().zip(outputs).zip(seeds) {
+            leaf.put(&mut laid, *memory, seed.map(|seed| seed.data), true)?;
         }
         Ok(laid)
     }

@@ -1,19 +1,19 @@
 //! How does XLA call? The custom calls of its foreign function interface, version 0.1
 //! (`xla/ffi/api/c_api.h` of OpenXLA, whose structs stand here as far as they are used).
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pyo3::prelude::*;
 use smallvec::SmallVec;
 
 use crate::kernel;
-use crate::xla::{self, Memory};
+use crate::xla::{self, Memory, Where};
 
-/// The entry that XLA calls, as JAX takes it.
+/// The entry that XLA calls, as JAX takes it; `far`: on a GPU.
 #[pyfunction]
-pub fn xla_target(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
-    let entry: unsafe extern "C" fn(*mut CallFrame) -> *mut c_void = call;
+pub fn xla_target(py: Python<'_>, far: bool) -> PyResult<Bound<'_, PyAny>> {
+    let entry: unsafe extern "C" fn(*mut CallFrame) -> *mut c_void = if far { call_far } else { call };
     // SAFETY: a capsule of this name holds the entry, which stays; it has nothing to free.
     unsafe {
         let capsule = pyo3::ffi::PyCapsule_New(entry as *mut c_void, c"xla._CUSTOM_CALL_TARGET".as_ptr(), None);
@@ -60,6 +60,26 @@ struct ErrorArguments {
     code: c_int,
 }
 
+/// What the context of a call is asked for: a stream, a pointer, or the number of a GPU.
+#[repr(C)]
+struct Asked {
+    size: usize,
+    extensions: *mut Extension,
+    context: *mut c_void,
+    found: u64,
+}
+
+/// What an error of XLA is asked for, or given back by.
+#[repr(C)]
+struct OfError {
+    size: usize,
+    extensions: *mut Extension,
+    error: *mut c_void,
+    message: *const c_char,
+}
+
+type Ask = unsafe extern "C" fn(*mut Asked) -> *mut c_void;
+
 /// The table of XLA's functions, as far as it is used.
 #[repr(C)]
 struct Api {
@@ -68,6 +88,14 @@ struct Api {
     version: Version,
     internal: *const c_void,
     error_create: unsafe extern "C" fn(*mut ErrorArguments) -> *mut c_void,
+    error_message: unsafe extern "C" fn(*mut OfError),
+    error_destroy: unsafe extern "C" fn(*mut OfError),
+    register: *const c_void,
+    stream: Ask,
+    /// Types, states, memory, threads, futures and numbers of runs.
+    others: [*const c_void; 12],
+    /// Not in the first tables of this version.
+    ordinal: Option<Ask>,
 }
 
 #[repr(C)]
@@ -134,11 +162,27 @@ fn size_of_number(kind: c_int) -> usize {
     }
 }
 
-/// Runs the plan that the call names.
+/// Runs the plan that the call names, on the host.
 ///
 /// # Safety
 /// XLA calls it.
 unsafe extern "C" fn call(frame: *mut CallFrame) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    unsafe { called(frame, false) }
+}
+
+/// The same on the GPU that XLA runs the program on.
+///
+/// # Safety
+/// XLA calls it.
+unsafe extern "C" fn call_far(frame: *mut CallFrame) -> *mut c_void {
+    // SAFETY: the caller's promise.
+    unsafe { called(frame, true) }
+}
+
+/// # Safety
+/// XLA calls it.
+unsafe fn called(frame: *mut CallFrame, far: bool) -> *mut c_void {
     // SAFETY: XLA's frame lives while the call takes.
     let frame = unsafe { &mut *frame };
     // SAFETY: as above; an extension of this kind is of this struct.
@@ -158,7 +202,7 @@ unsafe extern "C" fn call(frame: *mut CallFrame) -> *mut c_void {
         return std::ptr::null_mut();
     }
     // SAFETY: as above.
-    let done = catch_unwind(AssertUnwindSafe(|| unsafe { execute(frame) }));
+    let done = catch_unwind(AssertUnwindSafe(|| unsafe { execute(frame, far) }));
     let done = done.unwrap_or_else(|_| Err("kc failed (this is a fault of kc)".to_string()));
     let Err(message) = done else { return std::ptr::null_mut() };
     let message = CString::new(message.replace('\0', " ")).unwrap_or_default();
@@ -174,13 +218,15 @@ unsafe extern "C" fn call(frame: *mut CallFrame) -> *mut c_void {
 
 /// # Safety
 /// XLA's frame.
-unsafe fn execute(frame: &CallFrame) -> Result<(), String> {
+unsafe fn execute(frame: &CallFrame, far: bool) -> Result<(), String> {
+    // SAFETY: the caller's promise.
+    let at = if far { Some(unsafe { place(frame) }?) } else { None };
     // SAFETY: the caller's promise.
     let (name, operands, results) =
         unsafe { (name(&frame.attributes), memory(&frame.operands)?, memory(&frame.results)?) };
     let name = name.ok_or("the call names no launch")?;
     // SAFETY: the caller's promise.
-    let outcome = unsafe { xla::run(name, &operands, &results) };
+    let outcome = unsafe { xla::run(name, &operands, &results, at.as_ref()) };
     if let Some(error) = kernel::raised() {
         return Err(error.to_string());
     }
@@ -190,6 +236,38 @@ unsafe fn execute(frame: &CallFrame) -> Result<(), String> {
     }
     Python::attach(|py| py.import("sys")?.getattr("stdout")?.call_method1("write", (printed,)).map(drop))
         .map_err(|error| error.to_string())
+}
+
+/// The GPU and the stream of a call.
+///
+/// # Safety
+/// XLA's frame.
+unsafe fn place(frame: &CallFrame) -> Result<Where, String> {
+    // SAFETY: the caller's promise, here and below.
+    let api = unsafe { &*frame.api };
+    let ask = |ask: Ask| {
+        let size = size_of::<Asked>();
+        let mut asked = Asked { size, extensions: std::ptr::null_mut(), context: frame.context, found: 0 };
+        let error = unsafe { ask(&mut asked) };
+        if error.is_null() {
+            return Ok(asked.found);
+        }
+        let size = size_of::<OfError>();
+        let mut of = OfError { size, extensions: std::ptr::null_mut(), error, message: std::ptr::null() };
+        unsafe { (api.error_message)(&mut of) };
+        let said = match of.message.is_null() {
+            true => "XLA does not say where the program runs".to_string(),
+            false => unsafe { CStr::from_ptr(of.message) }.to_string_lossy().into_owned(),
+        };
+        unsafe { (api.error_destroy)(&mut of) };
+        Err(said)
+    };
+    let stream = ask(api.stream)?;
+    let ordinal = match api.ordinal.filter(|_| api.size >= size_of::<Api>()) {
+        Some(ordinal) => Some(ask(ordinal)? as i32),
+        None => None,
+    };
+    Where::new(ordinal, stream)
 }
 
 /// # Safety
