@@ -4,6 +4,7 @@ structs are those of `xla/ffi/api/c_api.h`, which jaxlib brings.
 """
 
 import ctypes
+import functools
 import pathlib
 import re
 
@@ -139,10 +140,18 @@ def calls():
     assert CALLS
 
 
+def _again(test):
+    @functools.wraps(test)
+    def run(*given, **named):
+        return test(*given, **named)
+
+    return pytest.mark.usefixtures("calls")(run)
+
+
 #: The tests of the CPU: what they say holds on a GPU.
 for _name, _test in list(vars(test_jax).items()):
     if _name.startswith("test_") and _name not in LEFT_OUT:
-        globals()[_name] = pytest.mark.usefixtures("calls")(_test)
+        globals()[_name] = _again(_test)
 
 
 def test_the_structs_are_those_of_xla():
