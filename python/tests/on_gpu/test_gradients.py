@@ -430,3 +430,49 @@ def test_gradients_that_lie_apart_are_added_to_plainly(tmp_path):
     backward = [launch for launch in launches if launch.get("entry") == "products_cuda_kernel_backward"]
     atomics = [any(name.endswith("global_op_atom.sum") and count["value"] for name, count in launch["metrics"].items()) for launch in backward]
     assert atomics == [False, False, True]
+
+
+def test_gradients_with_indices_neither_wait_nor_copy_once_they_were_looked_at():
+    """A graph that is captured refuses both; what kc writes to the indices is a new form, and what others may write is looked at always."""
+
+    @kc.kernel
+    def put(x: kc.array(dtype=float), index: kc.array(dtype=int), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[index[i]] = 2.0 * x[i]
+
+    @kc.kernel
+    def turned(index: kc.array(dtype=int)):
+        i = kc.tid()
+        index[i] = index.shape[0] - 1 - index[i]
+
+    x, y, index = kc.array(numbers(4), requires_grad=True, device=GPU), kc.zeros(4, device=GPU), kc.array([0, 1, 2, 3], device=GPU)
+    gradient = lambda: put.grad(4, x, index, y, grads={"y": seeds}, parameters=False)
+    seeds = kc.array([1.0, 10.0, 100.0, 1000.0], device=GPU)
+    put.load(GPU)
+    turned.load(GPU)
+
+    def captured():
+        with kc.Graph(GPU):
+            gradient()
+
+    with pytest.raises(kc.DeviceError, match="E1104"):
+        captured()
+    assert gradient()["x"].numpy().tolist() == [2, 20, 200, 2000]
+    captured()
+    # A launch, a copy and an assignment change them.
+    for change in (lambda: turned(4, index), lambda: index.copy_(kc.array([0, 2, 1, 3], device=GPU)), lambda: index.fill_(0)):
+        change()
+        with pytest.raises(kc.DeviceError, match="E1104"):
+            captured()
+        if index.numpy().any():
+            gradient()
+            captured()
+    with pytest.raises(kc.Error, match="E1108"):
+        gradient()
+    # Others know of it now.
+    index.copy_(kc.array([3, 2, 1, 0], device=GPU))
+    index.__cuda_array_interface__
+    x.grad.zero_()
+    assert gradient()["x"].numpy().tolist() == [2000, 200, 20, 2]
+    with pytest.raises(kc.DeviceError, match="E1104"):
+        captured()
