@@ -108,6 +108,11 @@ _second.def_impl(jax.jit(_seconds, static_argnames=("call", "along")))
 for _one, _how in ((run, _ran), (_along, _tangents), (_second, _seconds)):
     mlir.register_lowering(_one, mlir.lower_fun(_how, multiple_results=True))
 
+from . import _jax_gpu  # noqa: E402: it needs what is above
+
+for _one, _how in ((run, _jax_gpu.ran), (_along, _jax_gpu.tangents)):
+    mlir.register_lowering(_one, mlir.lower_fun(_how, multiple_results=True), platform="cuda")
+
 
 # Derivatives.
 

@@ -106,7 +106,7 @@ mod _native {
     #[pymodule_export]
     use super::warp::{layout, warp_counts, warp_raise, warp_take};
     #[pymodule_export]
-    use super::xla::{xla_block, xla_plan};
+    use super::xla::{xla_block, xla_place, xla_plan};
     #[pymodule_export]
     use super::xla_ffi::xla_target;
 }

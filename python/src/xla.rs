@@ -111,6 +111,16 @@ pub fn xla_block<'py>(kernel: &Bound<'py, Kernel>, values: Vec<Bound<'py, PyAny>
     Ok(PyBytes::new(py, binder.laid.bytes()))
 }
 
+/// Where a value is in that: offset and bytes.
+#[pyfunction]
+pub fn xla_place(kernel: &Bound<'_, Kernel>, parameter: usize) -> PyResult<(usize, usize)> {
+    let signature = kernel.get().ready(kernel.py())?.kernel.signature();
+    let unknown = || PyValueError::new_err("no such value");
+    let param = signature.params().get(parameter).ok_or_else(unknown)?;
+    let size = param.ty.scalar_part().map_or(0, |scalar| scalar.size() as usize);
+    Ok((param.offset as usize, size * param.ty.scalar_count().unwrap_or(1) as usize))
+}
+
 /// Plans a launch (`mode`: `"launch"`) or a derivative of it (`"forward"`, `"backward"`,
 /// `"second"`) under a name. `parameters`: some of the values have gradients. `along`: the numbers
 /// of the leaves that have tangents. `starts`: those of the outputs that start with contents.

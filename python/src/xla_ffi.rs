@@ -220,10 +220,10 @@ unsafe fn called(frame: *mut CallFrame, far: bool) -> *mut c_void {
 /// XLA's frame.
 unsafe fn execute(frame: &CallFrame, far: bool) -> Result<(), String> {
     // SAFETY: the caller's promise.
-    let at = if far { Some(unsafe { place(frame) }?) } else { None };
-    // SAFETY: the caller's promise.
     let (name, operands, results) =
         unsafe { (name(&frame.attributes), memory(&frame.operands)?, memory(&frame.results)?) };
+    // SAFETY: the caller's promise.
+    let at = if far { Some(unsafe { place(frame, &operands) }?) } else { None };
     let name = name.ok_or("the call names no launch")?;
     // SAFETY: the caller's promise.
     let outcome = unsafe { xla::run(name, &operands, &results, at.as_ref()) };
@@ -242,7 +242,7 @@ unsafe fn execute(frame: &CallFrame, far: bool) -> Result<(), String> {
 ///
 /// # Safety
 /// XLA's frame.
-unsafe fn place(frame: &CallFrame) -> Result<Where, String> {
+unsafe fn place(frame: &CallFrame, operands: &[Memory]) -> Result<Where, String> {
     // SAFETY: the caller's promise, here and below.
     let api = unsafe { &*frame.api };
     let ask = |ask: Ask| {
@@ -267,7 +267,7 @@ unsafe fn place(frame: &CallFrame) -> Result<Where, String> {
         Some(ordinal) => Some(ask(ordinal)? as i32),
         None => None,
     };
-    Where::new(ordinal, stream)
+    Where::new(ordinal, stream, operands)
 }
 
 /// # Safety

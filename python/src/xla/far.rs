@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError};
 
 use kc::Outcome;
 use kc::embed::{Bound as Laid, Gradient, Part, Queue};
+use kc::run::devices::Resident;
 use kc::run::devices::cuda::Card;
 use kc::types::Type;
 
@@ -55,9 +56,15 @@ fn failed(fail: kc::run::Fail) -> String {
 }
 
 impl Where {
-    /// Without a number it is the first GPU.
-    pub fn new(ordinal: Option<i32>, stream: u64) -> Result<Where, String> {
-        Ok(Where { card: Card::open(ordinal.unwrap_or(0)).map_err(failed)?, stream })
+    /// Without a number it is the GPU in whose memory the operands are.
+    pub fn new(ordinal: Option<i32>, stream: u64, operands: &[Memory]) -> Result<Where, String> {
+        let first = operands.iter().find(|operand| operand.bytes > 0);
+        let ordinal = match (ordinal, first) {
+            (Some(ordinal), _) => ordinal,
+            (None, Some(first)) => Resident::ordinal_of(first.data.expose_provenance() as u64).map_err(failed)?,
+            (None, None) => 0,
+        };
+        Ok(Where { card: Card::open(ordinal).map_err(failed)?, stream })
     }
 
     fn queue(&self) -> Queue {

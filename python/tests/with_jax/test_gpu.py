@@ -14,7 +14,8 @@ import kc, kc.jax
 import numpy as np
 import pytest
 import test_jax
-from kc import _native
+from jax.interpreters import mlir
+from kc import _jax_gpu, _jax_run, _native
 
 # Who loads it first has it, under the name of NVIDIA's.
 ctypes.CDLL(str(pathlib.Path(kc.__file__).parent / "libkc_gpu.so"), mode=ctypes.RTLD_GLOBAL)
@@ -125,13 +126,20 @@ LEFT_OUT = (
 )
 
 
+def lowered(launch, tangents):
+    for one, how in ((_jax_run.run, launch), (_jax_run._along, tangents)):
+        mlir.register_lowering(one, mlir.lower_fun(how, multiple_results=True), platform="cpu")
+
+
 @pytest.fixture(autouse=True)
 def on_the_gpu(monkeypatch):
     monkeypatch.setattr(kc.jax, "_TARGET", "kc_between")
+    lowered(_jax_gpu.ran, _jax_gpu.tangents)
     jax.clear_caches()
     CALLS.clear()
     yield
     jax.clear_caches()
+    lowered(_jax_run._ran, _jax_run._tangents)
 
 
 @pytest.fixture
@@ -173,3 +181,49 @@ def test_races_are_looked_for_once():
             assert slope(x, jnp.array(index, jnp.int32)).tolist() == [2] * 4
     with pytest.raises(Exception, match="E1108"):
         jax.block_until_ready(slope(x, jnp.array([0, 0, 1, 2], jnp.int32)))
+
+
+@kc.struct
+class Spring:
+    stiffness: kc.float64
+    rest: kc.float64
+
+
+@kc.kernel
+def mixed(a: float, flag: bool, n: int, v: kc.vec3, h: kc.float16, x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    if flag:
+        y[i] = a * x[(i + n) % 4] + v[1] * float(h)
+    else:
+        y[i] = v[2]
+
+
+def test_numbers_of_python_and_of_jax():
+    """Each kind, given in each way: the kernel finds them where XLA has them."""
+    f, x = kc.jax.function(mixed, outputs="y"), jnp.arange(4, dtype=jnp.float32)
+    one, v = jnp.float32(2.0), jnp.array([1.0, 2.0, 3.0], jnp.float32)
+    for a in (2.0, one):
+        for flag in (True, jnp.bool_(True)):
+            for n in (1, jnp.int32(1)):
+                assert f(4, a, flag, n, v, 0.5, x).tolist() == [3, 5, 7, 1]
+    for given, wanted in [((one, True, jnp.int32(1)), [3, 5, 7, 1]), ((one, False, jnp.int32(1)), [3, 3, 3, 3])]:
+        assert jax.jit(lambda *given: f(4, *given, v, 0.5, x))(*given).tolist() == wanted
+        assert jax.jit(lambda x: f(4, *given, v, 0.5, x))(x).tolist() == wanted
+    assert f(4, 2.0, True, 1, (1.0, 2.0, 3.0), 0.5, x).tolist() == [3, 5, 7, 1]
+    loss = lambda a, v, x: (f(4, a, True, 1, v, 0.5, x) * x).sum()
+    da, dv, dx = jax.grad(loss, (0, 1, 2))(one, v, x)
+    assert da == 8 and dv.tolist() == [0, 3, 0] and dx.tolist() == [9, 5, 9, 5]
+    along = jax.jvp(lambda a, v: loss(a, v, x), (one, v), (jnp.float32(1.0), jnp.array([0.0, 1.0, 0.0], jnp.float32)))[1]
+    assert along == 11
+
+
+def test_numbers_in_structs():
+    @kc.kernel
+    def stretched(s: Spring, x: kc.array(dtype=kc.float64), e: kc.array(dtype=kc.float64)):
+        i = kc.tid()
+        d = x[i] - s.rest
+        e[i] = 0.5 * s.stiffness * d * d
+
+    f, x = kc.jax.function(stretched, outputs="e"), jnp.array([2.0, 4.0])
+    found = jax.grad(lambda k, r: f(2, {"stiffness": k, "rest": r}, x).sum(), (0, 1))(jnp.float64(3.0), jnp.float64(1.0))
+    assert [one.item() for one in found] == [5, -12]
