@@ -35,6 +35,8 @@ pub struct Binder<'k, 'py> {
     /// An engine in the memory of the host: a mesh, a texture.
     near: Option<SmallVec<[u32; 4]>>,
     written: SmallVec<[Written<'py>; 2]>,
+    /// Tensors of PyTorch that hold whole numbers on a GPU, and that the launch writes to.
+    counted: SmallVec<[Bound<'py, PyAny>; 1]>,
 }
 
 /// Memory of a GPU that a launch writes to, from byte `low` to before `high`.
@@ -50,8 +52,8 @@ type Done = Result<(), Fault>;
 impl<'k, 'py> Binder<'k, 'py> {
     pub fn new(signature: &'k Signature, structs: &'k StructTable) -> Binder<'k, 'py> {
         let (laid, owners) = (signature.room(), SmallVec::new());
-        let (near, written) = (None, SmallVec::new());
-        Binder { signature, structs, laid, owners, gradients: None, anywhere: false, at: None, near, written }
+        let (near, written, counted) = (None, SmallVec::new(), SmallVec::new());
+        Binder { signature, structs, laid, owners, gradients: None, anywhere: false, at: None, near, written, counted }
     }
 
     /// For arrays that may be in the memory of a GPU.
@@ -77,6 +79,12 @@ impl<'k, 'py> Binder<'k, 'py> {
     pub fn wrote(&self, arrays: bool) {
         for written in self.written.iter().filter(|written| written.is_gradient || arrays) {
             written.memory.get().wrote(written.low, written.high);
+        }
+        for tensor in self.counted.iter().filter(|_| arrays) {
+            static WROTE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+            let wrote = WROTE.import(tensor.py(), "kc._arguments", "wrote");
+            // An old PyTorch has no such count.
+            drop(wrote.and_then(|wrote| wrote.call1((tensor,))));
         }
     }
 
@@ -237,6 +245,10 @@ impl<'k, 'py> Binder<'k, 'py> {
                 }
                 self.owners.extend(other.owner);
             }
+        }
+        let whole = !matches!(view.kind, Kind::Scalar(scalar) if scalar.is_float());
+        if writes && whole && view.gpu.is_some() && view.memory.is_none() && package(value) == "torch" {
+            self.counted.push(value.clone());
         }
         if let Some(memory) = view.memory.take().filter(|_| writes && descriptor.data != 0) {
             let at = descriptor.data as usize;

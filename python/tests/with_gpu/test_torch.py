@@ -212,6 +212,33 @@ def test_indices_that_change():
     assert x.grad.tolist() == [2.0] * 4
 
 
+def test_indices_that_a_kernel_changes():
+    @kc.kernel
+    def same(index: kc.array(dtype=int)):
+        index[kc.tid()] = 2
+
+    f, x = kc.torch.function(put, outputs={"y": 8}), leaf(4)
+    index = torch.arange(4, dtype=torch.int32, device="cuda")
+    f(4, x, index).sum().backward()
+    same(4, index)
+    y = f(4, x, index)
+    with pytest.raises(kc.Error, match="E1108"):
+        y.sum().backward()
+
+
+def test_sums_that_are_read_meanwhile_are_refused():
+    @kc.kernel
+    def total(x: kc.array(dtype=float), s: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        kc.atomic_add(s, 0, x[i])
+        y[i] = s[0] * s[0]
+
+    f, x = kc.torch.function(total, outputs={"s": 1, "y": 4}), leaf(4)
+    for _ in range(2):
+        with pytest.raises(kc.Error, match="E1108"):
+            f(4, x)[1].sum().backward()
+
+
 def test_what_is_overwritten():
     f = kc.torch.function(steps, outputs="y")
 
