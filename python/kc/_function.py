@@ -51,8 +51,8 @@ class Function:
         self._checked.add(kernel)
 
     def bind(self, dim, arguments, named, maker):
-        """The kernel for the launch, the dimensions, the arguments in the order of the parameters with ``make(shape, scalar)`` for
-        outputs, and those by name. ``maker(arrays)`` is ``make`` for a call with these arrays.
+        """The kernel for the launch, the dimensions, the arguments in the order of the parameters with ``make(shape, scalar, filled)``
+        for outputs, and those by name. ``filled``: the launch sets each element, whatever it held. ``maker(arrays)`` is ``make`` for a call with these arrays.
         """
         if not self._checked:
             self._check(self.kernel)
@@ -63,7 +63,7 @@ class Function:
         make = maker(array for name, kind in about if name in given for array in _given(name, kind, given[name]))
         made = {
             name: self.started(name, kind, starts[name]) if name in starts
-            else make(_shape(kind, self.shapes[name], dim, given), kind["scalar"])
+            else _made(make, kind, _shape(kind, self.shapes[name], dim, given), dim)
             for name, kind in about if name in self.shapes
         }
         # With the values that are left out.
@@ -142,6 +142,11 @@ def _shape(kind, shape, dim, given):
     if len(shape) != kind["ndim"]:
         raise refuse("E1009", f"an output of {kind['ndim']} dimensions is to have shape {shape}", "outputs={'name': shape}")
     return (*shape, *inner)
+
+
+def _made(make, kind, shape, dim):
+    """An output: the kernel fills it where it has the extents of the launch, and is one of those that do."""
+    return make(shape, kind["scalar"], kind["fills"] and shape[: kind["ndim"]] == _extents(dim))
 
 
 def _extents(shape):

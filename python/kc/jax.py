@@ -47,7 +47,7 @@ def function(kernel, outputs):
 
 class _Function(Function):
     def __call__(self, dim, arguments, named):
-        kernel, dim, values, made, starts = self.bind(dim, arguments, named, lambda _: lambda shape, scalar: _Leaf((), shape, scalar, None))
+        kernel, dim, values, made, starts = self.bind(dim, arguments, named, lambda _: lambda shape, scalar, _: _Leaf((), shape, scalar, None))
         walk = _Walk(kernel, made)
         plain = [walk.value((n,), name, kind, value) for n, ((name, kind), value) in enumerate(zip(parameters_of(kernel), values))]
         block = np.frombuffer(_native.xla_block(kernel, plain), np.uint8)

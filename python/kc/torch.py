@@ -92,7 +92,11 @@ class _Caller(Caller):
 def _maker(arrays):
     """Makes outputs where the arrays are."""
     device = next((array.device for array in arrays if _is_on_gpu(array)), "cpu" if arrays else None)
-    return lambda shape, scalar: torch.zeros(shape, dtype=getattr(torch, scalar), device=device)
+
+    def make(shape, scalar, filled):
+        return (torch.empty if filled else torch.zeros)(shape, dtype=getattr(torch, scalar), device=device)
+
+    return make
 
 
 def _is_on_gpu(array):

@@ -236,10 +236,11 @@ impl Kernel {
     fn _parameters<'py>(slf: &Bound<'py, Kernel>) -> PyResult<Vec<(String, Bound<'py, PyDict>)>> {
         let (py, current) = (slf.py(), Kernel::current(slf)?);
         let kernel = &current.get().ready(py)?.kernel;
-        let params = kernel.signature().params().iter().enumerate();
+        let (params, fills) = (kernel.signature().params().iter().enumerate(), kernel.fills());
         params
             .map(|(n, param)| {
                 let about = about(py, kernel.signature(), kernel.structs(), &mut vec![n as u32], param.ty)?;
+                about.set_item("fills", fills.get(n).copied().unwrap_or(false))?;
                 Ok((param.name.clone(), about))
             })
             .collect()

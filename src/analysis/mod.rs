@@ -9,6 +9,7 @@
 //! | [`deferrable`] | which atomic updates may wait until their thread is at its end? |
 //! | [`dependence`] | may an access touch, after another one, the same element? |
 //! | [`effects`] | what does a function do besides giving its results? |
+//! | [`filled`] | which arrays does a launch fill? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
 //! | [`guards`] | under which conditions is an access made? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
@@ -30,6 +31,7 @@ pub mod deferrable;
 pub mod dependence;
 pub mod disjoint_rows;
 pub mod effects;
+pub mod filled;
 pub mod grain;
 pub mod guards;
 pub mod independence;

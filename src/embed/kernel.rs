@@ -12,6 +12,8 @@ use super::resident::Residents;
 use super::second::Second;
 use super::{Error, Module};
 use crate::abi::LaunchBounds;
+use crate::analysis::effects::effects;
+use crate::analysis::filled::filled;
 use crate::analysis::written::written;
 use crate::diag::Code;
 use crate::driver;
@@ -312,6 +314,13 @@ impl Kernel {
     #[doc(hidden)]
     pub fn coordinates(&self) -> usize {
         rank(self.shared.module.program(), self.shared.forward)
+    }
+
+    /// Which parameters are arrays that a launch with their extents fills, whatever they held.
+    #[doc(hidden)]
+    pub fn fills(&self) -> Vec<bool> {
+        let module = &self.shared.module.program().module;
+        filled(&module.functions[self.shared.forward], &effects(module))
     }
 
     /// What the kernel takes, for a binding of another language that lays arguments out itself.

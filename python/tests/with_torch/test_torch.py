@@ -454,3 +454,51 @@ def test_what_numpy_lacks_is_refused_by_the_launch():
     f = kc.torch.function(wave, outputs=["y"])
     with pytest.raises(kc.ArgumentError, match="E1005.*`x`"):
         f(4, 2.0, torch.ones(4, dtype=torch.bfloat16), double(4))
+
+
+def test_outputs_that_launches_do_not_fill_start_with_zeros(monkeypatch):
+    """Those that a launch fills for certain are not cleared before."""
+
+    @kc.kernel
+    def both(x: kc.array(dtype=float), y: kc.array(dtype=float), z: kc.array(dtype=float), n: kc.array(dtype=int)):
+        i = kc.tid()
+        y[i] = x[i] + 1.0
+        if x[i] > 0.0:
+            z[i] = x[i]
+        kc.atomic_add(n, 0, 1)
+
+    @kc.kernel
+    def early(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        if x[i] < 0.0:
+            return
+        y[i] = x[i]
+
+    @kc.kernel
+    def turned(x: kc.array2d(dtype=float), y: kc.array2d(dtype=float)):
+        i, j = kc.tid()
+        y[j, i] = x[i, j]
+
+    @kc.kernel
+    def vectors(x: kc.array(dtype=kc.vec2), y: kc.array(dtype=kc.vec2), z: kc.array(dtype=kc.vec2)):
+        i = kc.tid()
+        y[i] = x[i]
+        z[i][0] = x[i][1]
+
+    made, real = [], torch.empty
+
+    def empty(*given, **named):
+        found = real(*given, **named)
+        if found.is_floating_point():
+            made.append(found.fill_(float("nan")))
+        return found
+
+    monkeypatch.setattr(torch, "empty", empty)
+    x = torch.tensor([1.0, -2.0, 3.0], device=DEVICE)
+    y, z, n = kc.torch.function(both, outputs={"y": None, "z": None, "n": 1})(3, x)
+    assert (y.tolist(), z.tolist(), n.tolist()) == ([2, -1, 4], [1, 0, 3], [3]) and len(made) == 1
+    assert kc.torch.function(both, outputs={"y": 5, "z": 3, "n": 1})(3, x)[0].tolist() == [2, -1, 4, 0, 0] and len(made) == 1
+    assert kc.torch.function(early, outputs="y")(3, x).tolist() == [1, 0, 3] and len(made) == 1
+    assert kc.torch.function(turned, outputs="y")((2, 2), x[:2].expand(2, 2)).tolist() == [[1, 1], [-2, -2]] and len(made) == 1
+    y, z = kc.torch.function(vectors, outputs=["y", "z"])(1, x[:2].reshape(1, 2))
+    assert (y.tolist(), z.tolist()) == ([[1, -2]], [[-2, 0]]) and len(made) == 2
