@@ -156,6 +156,8 @@ def test_gradcheck():
 def test_double_backward():
     f = kc.torch.function(waved, outputs="y")
     assert gradgradcheck(lambda x, w: f(5, 1.5, x, w), (leaf(5, dtype=torch.float64), leaf(5, dtype=torch.float64)))
+    a = torch.tensor(1.5, dtype=torch.float64, device="cuda", requires_grad=True)
+    assert gradgradcheck(lambda a, x: f(5, a, x, x), (a, leaf(5, dtype=torch.float64)))
 
 
 def test_numbers_in_tensors():

@@ -186,7 +186,8 @@ def test_second_derivatives_that_kc_lacks_are_refused():
     second = first(lambda x: first(lambda x: f(4, 1.0, x, x), x), x)
     with pytest.raises(kc.GradientError, match="the second derivative of kernel `wave` has no derivative of its own"):
         second.sum().backward()
-    a = torch.tensor(1.5, dtype=torch.float64, requires_grad=True)
+    # Of a GPU's tensors it is read there, from an array of one element.
+    a = torch.tensor(1.5, dtype=torch.float64, requires_grad=True, device="cpu")
     with pytest.raises(kc.GradientError, match="no gradient of its own by the value `a`"):
         first(lambda a: f(4, a, x, x), a).backward()
     # What keeps values of the launch, and what the order of threads is part of.
