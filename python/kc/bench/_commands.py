@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import os
 import pathlib
+import subprocess
 import sys
+import time
 
 from . import facts
 from .facts import SIZES
@@ -63,10 +65,16 @@ def describe(commands):
     _of_folders(one)
     one.add_argument("--device", choices=["host", "cuda"], default="host", help="this machine's processor, or its GPU [default: host]")
     one.add_argument("--sizes", choices=list(SIZES), default="scaled", help="`shipped` are the real ones, which take gigabytes [default: scaled]")
-    one.add_argument("--most", type=float, default=4.0, metavar="GB", help="of `shipped` sizes leave out tasks with more bytes [default: 4]")
-    one.add_argument("--seconds", type=float, default=0.5, help="for each of both [default: 0.5]")
+    one.add_argument("--most", type=float, metavar="GB", help="of `shipped` sizes leave out tasks with more bytes [default: 4; beside PyTorch on a GPU 40]")
+    one.add_argument("--seconds", type=float, help="for each of both [default: 0.5; beside PyTorch on a GPU 0.15]")
+    one.add_argument("--budget", type=float, metavar="SECONDS", help="on a GPU: end by then, and say what is left out")
+    one.add_argument("--inductor", default="0", metavar="N|TASKS", help="on a GPU: time torch.compile as well, of so many tasks or of these (`23,40`) [default: 0]")
+    one.add_argument("--jobs", type=int, metavar="N", help="on a GPU: so many processes compile [default: the processors but two, at most 12]")
+    one.add_argument("--longest", type=float, default=20.0, metavar="SECONDS", help="on a GPU: a task that takes longer is left out [default: 20]")
+    one.add_argument("--stand-in", choices=["cpu", "sim"], help="rehearse a GPU without one: tensors stay in the processor's memory")
     one.add_argument("--python", metavar="COMMAND", help="the Python that runs the answer [default: this one]")
     one.add_argument("--json", metavar="FILE", help="write the times; `-` prints them")
+    one.add_argument("--report", action="append", default=[], metavar="FILE", help="on a GPU: a report, HTML or Markdown (.md); may be repeated")
     one.set_defaults(run=_time)
 
     one = commands.add_parser("report", help="what verify and time found, as HTML and as upstream's JSON")
@@ -179,22 +187,73 @@ def _time(given):
     todo = _todo(given)
     if todo is None:
         return 2
-    times = []
+    if given.stand_in or given.device == "cuda" and _has_torch():
+        return _time_live(given, todo)
+    times, most, seconds = [], given.most or 4.0, given.seconds or 0.5
     for task, path in todo:
-        if given.sizes == "shipped" and task.gigabytes > given.most:
+        if given.sizes == "shipped" and task.gigabytes > most:
             print(f"{task.key!s:>4} {task.name[:44]:44} left out: {task.gigabytes} GB (--most)")
             continue
-        times.append(timing.measure(task, path, given.seconds, python=given.python, device=given.device, sizes=given.sizes))
+        times.append(timing.measure(task, path, seconds, python=given.python, device=given.device, sizes=given.sizes))
         print(timing.line_of(times[-1]), flush=True)
     if given.json:
         _write(json.dumps({"device": given.device, "times": times}, indent=1), given.json)
     return 1 if any("failed" in one for one in times) else 0
 
 
+def _has_torch():
+    """Whether there is a PyTorch that finds a GPU. It is asked in a process of its own: this one stays small."""
+    asked = "import torch, sys; sys.exit(0 if torch.cuda.is_available() else 1)"
+    return subprocess.run([sys.executable, "-c", asked], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+
+
+def _time_live(given, todo):
+    from . import live, live_report
+    from .__main__ import _selected
+
+    heavy = [t for t, _ in todo if given.sizes == "shipped" and t.gigabytes > (given.most or 40.0)]
+    todo = [(t, path) for t, path in todo if t not in heavy]
+    for task in heavy:
+        print(f"{task.key!s:>4} {task.name[:44]:44} left out: {task.gigabytes} GB (--most)")
+    if given.inductor.isdigit():
+        # The lightest: they are compiled beside each other, with their arrays.
+        chosen = [t for t, _ in sorted(todo, key=lambda one: one[0].gigabytes)][: int(given.inductor)]
+    else:
+        chosen = _selected(given.inductor.split(","), level=given.level)
+    run = live.Live(
+        given.sizes, given.seconds or 0.15, given.budget, given.jobs, [str(t.key) for t in chosen], given.longest, given.python, given.stand_in,
+        say=lambda line: print(line, flush=True),
+    )
+
+    def write():
+        data = {"device": "cuda", "about": {**run.about, **more}, "times": [run.times[key] for key in run.names if key in run.times]}
+        if given.json and given.json != "-":
+            _write(json.dumps(data, indent=1), given.json)
+        return data
+
+    more = {"driver": live.driver(), "date": time.strftime("%Y-%m-%d"), "command": "python -m kc.bench " + " ".join(sys.argv[1:])}
+    try:
+        run.run(todo, write)
+    except live.NoLive as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    data = write()
+    if given.json == "-":
+        print(json.dumps(data, indent=1))
+    for path in given.report:
+        _write(live_report.table(data) if path.endswith(".md") else live_report.page(data), path)
+    print("\n".join(live_report.summary(data)))
+    return 1 if any("failed" in one for one in data["times"]) else 0
+
+
 def _report(given):
-    from . import report
+    from . import live_report, report
 
     try:
+        alone = live_report.alone(given.results)
+        if alone and not given.out.endswith(".json"):
+            _write(live_report.table(alone) if given.out.endswith(".md") else live_report.page(alone), given.out)
+            return 0
         found = report.load(given.results)
     except report.Unreadable as error:
         print(f"error: {error}", file=sys.stderr)

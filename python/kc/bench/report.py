@@ -62,7 +62,7 @@ def upstream(found) -> dict:
         made[str(number).rpartition("/")[2]] = [{
             "sample_id": 0,
             "compiled": refusal.get("what") != "failed",
-            "correctness": bool(verdict and verdict["right"]),
+            "correctness": bool(verdict["right"] if verdict else time.get("agrees")),
             "metadata": {"checked_by": "kc.bench", "hardware": time.get("device", "host"), **({"refusal": refusal["text"]} if refusal else {})},
             "runtime": time.get("ms", -1.0),
             "runtime_stats": {"median": time.get("ms", -1.0), "num_trials": time.get("runs", 0)},
