@@ -439,32 +439,33 @@ fn described(
         kind @ Kind::Other(_) if same_memory(kind, element, layout, structs, arrays) => &[],
         kind => return Err(wrong_kind(ty, kind, structs).into()),
     };
-    let (n, size) = (view.shape.len(), layout.size as isize);
-    if n != dims + whole.len() || view.shape[dims..].iter().zip(whole).any(|(&a, &b)| a != b as isize) {
+    let (shape, strides) = merged(view, dims, dims + whole.len())?;
+    let (n, size) = (shape.len(), layout.size as isize);
+    if n != dims + whole.len() || shape[dims..].iter().zip(whole).any(|(&a, &b)| a != b as isize) {
         return Err(wrong_shape(ty, whole, view, structs).into());
     }
     // The numbers of an element follow each other; where there are none, strides may be 0.
-    let empty = view.shape.contains(&0);
+    let empty = shape.contains(&0);
     let mut step = if whole.is_empty() { size } else { element.scalar_part().map_or(1, Scalar::size) as isize };
     for k in (dims..n).rev() {
-        if view.strides[k] != step && view.shape[k] > 1 && !empty {
-            let what = format!("the components of an element lie {} bytes apart, and not {step}", view.strides[k]);
+        if strides[k] != step && shape[k] > 1 && !empty {
+            let what = format!("the components of an element lie {} bytes apart, and not {step}", strides[k]);
             let refused = Refused::new("E1009", what);
             return Err(refused.help("make them neighbours, with `numpy.ascontiguousarray(x)`").into());
         }
-        step *= view.shape[k];
+        step *= shape[k];
     }
     let mut descriptor =
         ArrayDescriptor { data: 0, grad: 0, shape: [0; MAX_DIMS], strides: [0; MAX_DIMS], ndim: dims as i32, flags: 0 };
     let (mut below, mut above) = (0usize, 0usize);
     for k in 0..dims {
-        let (extent, stride) = (view.shape[k], view.strides[k]);
+        let (extent, stride) = (shape[k], strides[k]);
         let steps = extent.max(1).unsigned_abs() - 1;
         // Along a dimension with one element nobody steps.
         let stride = if steps == 0 || empty { stride.clamp(0, i32::MAX as isize) } else { stride };
         let (Ok(small), Ok(bytes)) = (i32::try_from(extent), i32::try_from(stride)) else {
             let what =
-                format!("shape {:?}: extents and strides in bytes are at most {}", view.shape.as_slice(), i32::MAX);
+                format!("shape {:?}: extents and strides in bytes are at most {}", shape.as_slice(), i32::MAX);
             return Err(Refused::new("E1006", what).into());
         };
         descriptor.shape[k] = small;
@@ -488,6 +489,37 @@ fn described(
     }
     Ok((descriptor, Extent { below, bytes: above + size as usize, writable: true }))
 }
+
+/// The extents and strides of an array, in bytes. Kernels have at most [`MAX_DIMS`] dimensions: of
+/// more, the first ones are one dimension, where their elements lie at one distance.
+fn merged(view: &View<'_>, dims: usize, wanted: usize) -> Result<(Extents, Extents), Refused> {
+    let (mut shape, mut strides) = (view.shape.clone(), view.strides.clone());
+    while dims == MAX_DIMS && shape.len() > wanted {
+        let (outer, inner) = (shape[0], shape[1]);
+        let stride = match (outer, inner) {
+            _ if shape.contains(&0) => strides[1],
+            (1, _) => strides[1],
+            (_, 1) => strides[0],
+            _ if strides[0] == inner.saturating_mul(strides[1]) => strides[1],
+            _ => {
+                let shape: Vec<String> = view.shape.iter().map(isize::to_string).collect();
+                let what = format!(
+                    "the first dimensions of an array of shape ({}) cannot be one, as a kernel with {MAX_DIMS} needs \
+                     them: they do not follow each other",
+                    shape.join(", ")
+                );
+                return Err(Refused::new("E1009", what).help("pass a copy, with `numpy.ascontiguousarray(x)`"));
+            }
+        };
+        shape[1] = outer.saturating_mul(inner);
+        strides[1] = stride;
+        shape.remove(0);
+        strides.remove(0);
+    }
+    Ok((shape, strides))
+}
+
+type Extents = SmallVec<[isize; 6]>;
 
 fn unaligned(ty: ArrayType, structs: &StructTable) -> Refused {
     let element = Type::from(ty.element).display(structs);

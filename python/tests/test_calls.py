@@ -436,3 +436,35 @@ def test_a_text_that_compiles_for_its_blocks_alone(size, more):
     assert out[0] == (2 * (x + 1)).sum()
     found = kernel.grad(size, x, out, grads={"out": 1.0}, **more)
     assert found["x"].tolist() == [2] * size
+
+
+@kc.kernel
+def squares(x: kc.array4d(dtype=float), y: kc.array4d(dtype=float)):
+    n, d, r, c = kc.tid()
+    y[n, d, r, c] = x[n, d, r, c] * x[n, d, r, c] + float(n)
+
+
+def test_more_than_four_dimensions(rng):
+    """The first dimensions are one, and gradients have the shape of the array."""
+    x = rng.standard_normal((2, 3, 4, 5, 6)).astype(np.float32)
+    y = np.zeros_like(x)
+    first = np.arange(6, dtype=np.float32).reshape(2, 3, 1, 1, 1)
+    squares((6, 4, 5, 6), x, y)
+    np.testing.assert_allclose(y, x * x + first, rtol=1e-6)
+    # Both reversed, and only one: the elements follow each other there, too.
+    squares((6, 4, 5, 6), x[::-1, ::-1], y)
+    np.testing.assert_allclose(y, x[::-1, ::-1] ** 2 + first, rtol=1e-6)
+    squares((3, 4, 5, 6), x[1:], y[1:])
+    np.testing.assert_allclose(y[1:], x[1:] ** 2 + first[:1], rtol=1e-6)
+    found = squares.grad((6, 4, 5, 6), x, y, grads={"y": np.ones_like(x)})["x"]
+    assert found.shape == x.shape
+    np.testing.assert_array_equal(found, 2 * x)
+    wide = rng.standard_normal((2, 1, 3, 2, 2, 2)).astype(np.float32)
+    made = np.zeros_like(wide)
+    squares((6, 2, 2, 2), wide, made)
+    np.testing.assert_allclose(made.reshape(6, -1), wide.reshape(6, -1) ** 2 + np.arange(6)[:, None], rtol=1e-6)
+    with pytest.raises(kc.ArgumentError, match=r"E1009.*first dimensions of an array of shape \(2, 2, 4, 5, 6\) cannot be one"):
+        squares((4, 4, 5, 6), x[:, :2], y)
+    # Fewer dimensions than four are not merged: an axis too many is an error there.
+    with pytest.raises(kc.ArgumentError, match="E1005"):
+        saxpy(4, 1.0, np.zeros((2, 2), np.float32), np.zeros((2, 2), np.float32))
