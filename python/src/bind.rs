@@ -464,8 +464,7 @@ fn described(
         // Along a dimension with one element nobody steps.
         let stride = if steps == 0 || empty { stride.clamp(0, i32::MAX as isize) } else { stride };
         let (Ok(small), Ok(bytes)) = (i32::try_from(extent), i32::try_from(stride)) else {
-            let what =
-                format!("shape {:?}: extents and strides in bytes are at most {}", shape.as_slice(), i32::MAX);
+            let what = format!("shape {:?}: extents and strides in bytes are at most {}", shape.as_slice(), i32::MAX);
             return Err(Refused::new("E1006", what).into());
         };
         descriptor.shape[k] = small;

@@ -1,6 +1,6 @@
 //! Arrays, views, composites in memory, local arrays, atomics, bad indices.
 
-use kc::codegen::llvm::{HostModule, LlvmTarget, Parts, emit_llvm_ir};
+use kc::codegen::llvm::{Atomics, HostModule, LlvmTarget, Parts, emit_llvm_ir};
 use kc::codegen::sites::SiteKind;
 use kc::types::Scalar;
 
@@ -375,4 +375,56 @@ fn atomics_hold_between_workers() {
     assert_eq!(a[0], 2048.0);
     assert_eq!(b, [0, 0, 0, 0], "2048 wraps to 0 in eight bits, and the neighbours keep theirs");
     assert_eq!(m[1], kc::ir::Const::float(Scalar::F16, 2048.0).bits as u16);
+}
+
+/// A block doubles 64 elements, from its first one on where that is at most `count` before the end.
+fn doubles_a_part(count: u32) -> String {
+    format!(
+        "kernel @k(%x: array(dtype=float32), %o: array(dtype=float32)) rank 1 by_block {{
+          %b: int32 = thread_index 0
+          %c0: int32 = const 0
+          %c1: int32 = const 1
+          %c64: int32 = const 64
+          %count: int32 = const {count}
+          %first: int32 = mul %b, %c64
+          %n: int32 = extent %x, 0
+          %last: int32 = sub %n, %count
+          %low: bool = ge %first, %c0
+          %high: bool = le %first, %last
+          %in: bool = and %low, %high
+          %t: tile(float32, 64) = local_array
+          if %in {{
+            for %i: int32 = %c0 to %c64 step %c1 {{
+              %at: int32 = add %first, %i
+              %v: float32 = load %x[%at]
+              %d: float32 = add %v, %v
+              store %t[%i], %d
+            }}
+          }}
+          for %j: int32 = %c0 to %c64 step %c1 {{
+            %w: float32 = load %t[%j]
+            %s: int32 = add %first, %j
+            store %o[%s], %w
+          }}
+          return
+        }}"
+    )
+}
+
+#[test]
+fn parts_of_arrays_that_are_inside_are_not_checked() {
+    let args = |n: usize| [f32s(&(0..n).map(|n| n as f32).collect::<Vec<_>>()), zeros(Scalar::F32, &[192])];
+    // Where nothing is known of the whole row.
+    let vectors = |count: u32| {
+        let (_, ir) = host_code(&doubles_a_part(count), true, Atomics::Shared);
+        function_of(&ir, "k_rows").contains("fadd <")
+    };
+    assert!(vectors(64) && !vectors(63));
+    // The last block is ragged: it copies nothing.
+    for n in [192, 190, 128, 64, 1, 0] {
+        compare(&doubles_a_part(64), &[3], &args(n));
+    }
+    // One index too many is found in its block, and told.
+    let run = compare(&doubles_a_part(63), &[3], &args(127));
+    assert!(run.failure.is_some(), "the index is outside");
 }

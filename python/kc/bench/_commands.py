@@ -59,7 +59,7 @@ def describe(commands):
     one.add_argument("-o", "--out-dir", default=".", metavar="DIR", help="where the files go [default: here]")
     one.set_defaults(run=_export)
 
-    one = commands.add_parser("time", help="how long an answer takes on this machine, beside NumPy")
+    one = commands.add_parser("time", help="how long an answer takes on this machine, beside NumPy or on a GPU beside PyTorch")
     one.add_argument("task", nargs="?", help="number or name of the task; `2/9` is of level 2")
     one.add_argument("answer", nargs="?", help="the file with the class `ModelNew`")
     _of_folders(one)

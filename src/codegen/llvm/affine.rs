@@ -186,6 +186,9 @@ pub struct LoopRange<'ctx> {
 pub struct ValueFacts<'ctx> {
     /// Indices, each with an extent that it is below.
     within: IdSet<(Val<'ctx>, Val<'ctx>)>,
+    /// Parts of arrays that are inside, by the conditions around the cursor: the first index, the
+    /// extent, and how many indices.
+    parts: Vec<(Val<'ctx>, Val<'ctx>, u32)>,
     /// Only filled in the host's fast loop.
     forms: IdMap<Val<'ctx>, Affine<'ctx>>,
     affine: bool,
@@ -270,6 +273,27 @@ impl<'ctx> ValueFacts<'ctx> {
 
     pub fn is_within(&self, value: Val<'ctx>, extent: Val<'ctx>) -> bool {
         self.within.contains(&(value, extent))
+    }
+
+    /// `first` and so many indices from there are in `0..extent`, until
+    /// [`ValueFacts::forget_parts`].
+    pub fn set_part(&mut self, first: Val<'ctx>, extent: Val<'ctx>, count: u32) {
+        self.parts.push((first, extent, count));
+    }
+
+    /// How many parts are known.
+    pub fn parts(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Forgets all but so many parts.
+    pub fn forget_parts(&mut self, kept: usize) {
+        self.parts.truncate(kept);
+    }
+
+    /// How many indices from `first` on are in `0..extent`.
+    pub fn part(&self, first: Val<'ctx>, extent: Val<'ctx>) -> Option<u32> {
+        self.parts.iter().filter(|part| (part.0, part.1) == (first, extent)).map(|part| part.2).max()
     }
 
     /// Learns about the variable of a `for`.

@@ -8,7 +8,7 @@ use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
 use super::lower::{End, Frame, Lower, Scalars};
 use crate::abi::HostStatus;
 use crate::ids::IdSet;
-use crate::ir::{Access, BlockId, Function, Inst, Op, ValueId, jumps, plain, straight};
+use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, Inst, Op, ValueId, jumps, plain, straight};
 use crate::passes::block_threads::{goes_around_registers, registers_by};
 use crate::passes::loops::has_loop;
 use crate::types::{Scalar, Type};
@@ -200,11 +200,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut join = self.join("endif", &self.types_of(frame, &inst.results));
         let (then_block, else_block) = (ll.block(self.into.function, "then"), ll.block(self.into.function, "else"));
         ll.cond_br(frame.scalar(condition), then_block, else_block);
+        let parts = self.facts.parts();
+        self.learn_parts(frame, condition);
         for (block, body) in [(then_block, then), (else_block, otherwise)] {
             ll.position_at_end(block);
             if let End::Yield(values) = self.block(frame, body, false) {
                 join.jump(ll, &values);
             }
+            self.facts.forget_parts(parts);
         }
         if !join.is_reached() {
             ll.delete_block(join.block);
@@ -213,6 +216,42 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let values = join.enter(ll);
         self.bind(frame, &inst.results, values);
         true
+    }
+
+    /// Learns which parts of arrays are inside where a condition holds: tiles are copied after
+    /// `first >= 0 and first <= extent - count`.
+    fn learn_parts(&mut self, frame: &Frame<'a, 'ctx>, condition: ValueId) {
+        if self.target.is_gpu() || !frame.function.by_block {
+            return;
+        }
+        let op = |value: ValueId| frame.function.op(value);
+        let int = |value: ValueId| frame.function.as_const(value)?.as_int();
+        let is_zero = |value: ValueId| int(value) == Some(0);
+        let mut facts = vec![condition];
+        let (mut from_start, mut ends) = (Vec::new(), Vec::new());
+        while let Some(fact) = facts.pop() {
+            match op(fact) {
+                Some(&Op::Binary(BinaryOp::And, a, b)) => facts.extend([b, a]),
+                Some(&Op::Compare(CompareOp::Ge, first, zero)) if is_zero(zero) => from_start.push(first),
+                Some(&Op::Compare(CompareOp::Le, first, last)) => {
+                    if let Some(&Op::Binary(BinaryOp::Sub, extent, count)) = op(last)
+                        && matches!(op(extent), Some(Op::Extent(..)))
+                        && let Some(Ok(count)) = int(count).map(i32::try_from)
+                        && let Ok(count) = u32::try_from(count)
+                    {
+                        ends.push((first, extent, count));
+                    }
+                }
+                // It says nothing of a part.
+                _ => {}
+            }
+        }
+        for (first, extent, count) in ends {
+            let is_known = frame.known.ranges.interval(first).is_some_and(|interval| interval.low >= 0);
+            if is_known || from_start.contains(&first) {
+                self.facts.set_part(frame.scalar(first), frame.scalar(extent), count);
+            }
+        }
     }
 
     fn for_(

@@ -9,7 +9,7 @@ use super::lower::{Frame, Lower, Scalars, Target};
 use crate::abi::descriptor;
 use crate::codegen::shadow;
 use crate::codegen::sites::SiteKind;
-use crate::ir::{Access, FuncId, Inst, Op, Path, Step, ValueId, ViewIndex};
+use crate::ir::{Access, BinaryOp, FuncId, Inst, Op, Path, Step, ValueId, ViewIndex};
 use crate::source::Span;
 use crate::types::{ArrayType, Element, Layout, MAX_DIMS, Scalar, Type};
 
@@ -230,6 +230,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if self.facts.is_within(value, extent) {
             return (Index { wide: ll.sext(value, ll.i64()), narrow: None, step: None }, None);
         }
+        if let Some(wide) = self.in_part(frame, index, extent) {
+            return (Index { wide, narrow: None, step: None }, None);
+        }
         if let Some(guards) = self.mode.guards_mut()
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
             && let Some((wide, step)) = guards.require_within(ll, &self.facts, value, extent)
@@ -272,6 +275,24 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let direct = (wraps && wide.narrow.is_some() && ll.lanes(number).is_none())
             .then(|| (ll.icmp(IntPredicate::ULT, number, count), ll.sext(number, ll.i64())));
         (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
+    }
+
+    /// An index of a part of an array that is inside (`first + n`, or `n` of a part from 0 on), as
+    /// i64.
+    fn in_part(&self, frame: &Frame<'a, 'ctx>, index: ValueId, extent: Val<'ctx>) -> Option<Val<'ctx>> {
+        if self.facts.parts() == 0 || frame.scalar_ty(index) != Scalar::I32 {
+            return None;
+        }
+        let (ll, zero) = (self.ll, self.ll.const_i32(0));
+        let below = |n: ValueId, first: Val<'ctx>| {
+            self.facts.part(first, extent).is_some_and(|count| frame.known.ranges.is_below(frame.at, n, count))
+        };
+        let wide = |value: ValueId| ll.sext(frame.scalar(value), ll.i64());
+        match frame.function.op(index) {
+            Some(&Op::Binary(BinaryOp::Add, a, b)) if below(b, frame.scalar(a)) => Some(ll.add_nsw(wide(a), wide(b))),
+            Some(&Op::Binary(BinaryOp::Add, a, b)) if below(a, frame.scalar(b)) => Some(ll.add_nsw(wide(b), wide(a))),
+            _ => below(index, zero).then(|| wide(index)),
+        }
     }
 
     /// Whether the product of an index and a stride is one instruction that LLVM does not look

@@ -11,6 +11,7 @@
 //!   the innermost loop goes over elements that lie side by side, and vectors do it ([`chains`]).
 //! - So is what goes to many elements, such as the adjoint of a sum ([`expansion`]).
 //! - Reversed products have a nest of loops for each factor's adjoint ([`reversed`]).
+//! - A factor that a product reads from row to row is turned first ([`turned`]).
 //! - Small loops over triangles are written out ([`triangles`]).
 //! - Products of matrices do several rows, and several steps of the inner index, for each element
 //!   that they read ([`unroll_and_jam`]).
@@ -23,6 +24,7 @@ mod chains;
 mod expansion;
 mod reversed;
 mod triangles;
+mod turned;
 mod unloaded;
 mod unroll_and_jam;
 
@@ -63,6 +65,7 @@ fn kernel(module: &Module, id: FuncId, effects: &EffectTable) -> Option<Function
     }
     set_whole(&mut function, effects);
     reversed::run(&mut function);
+    turned::run(&mut function);
     unloaded::run(&mut function, effects);
     unroll_and_jam::run(&mut function, effects);
     chains::run(&mut function, effects);

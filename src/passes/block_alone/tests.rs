@@ -209,3 +209,26 @@ fn small_triangles_are_written_out() {
     assert!(sums_of_rows(64, "%0 to %r").contains("carry"));
     assert!(sums_of_rows(5, "%0 to %32").contains("carry"));
 }
+
+/// `c = a @ b` where `at` is the place in `b` that the innermost loop reads.
+fn turned(n: u32, at: &str) -> String {
+    form(&format!(
+        "%n: int32 = const {n}\n%a: tile(float32, {n}, {n}) = local_array\n%b: tile(float32, {n}, {n}) = local_array\n\
+         %c: tile(float32, {n}, {n}) = local_array\n\
+         for %p: int32 = %0 to %n step %1 {{\nfor %q: int32 = %0 to %n step %1 {{\n%l: float32 = load %a[%p, %q]\n\
+         for %h: int32 = %0 to %n step %1 {{\n%r: float32 = load %b[{at}]\n%s: float32 = load %c[%p, %h]\n\
+         %f: float32 = fma %l, %r, %s\nstore %c[%p, %h], %f\n}}\n}}\n}}\n\
+         %w: float32 = load %c[%1, %1]\nstore %y[%0], %w\n"
+    ))
+}
+
+#[test]
+fn factors_that_are_read_from_row_to_row_are_turned_first() {
+    let text = turned(8, "%h, %q");
+    // One load fills the copy; the product reads the copy alone.
+    assert_eq!(text.matches("load %b[").count(), 1, "{text}");
+    assert_eq!(text.matches("= fma").count(), 16, "{text}");
+    for same in [turned(8, "%q, %h"), turned(4, "%h, %q")] {
+        assert!(same.matches("load %b[").count() > 1, "{same}");
+    }
+}

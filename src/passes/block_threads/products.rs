@@ -256,7 +256,7 @@ impl<'a> Nest<'a> {
 }
 
 /// The product that a nest of loops computes, if that is all that it does.
-pub(super) fn find(function: &Function, id: InstId) -> Option<Found> {
+pub(in crate::passes) fn find(function: &Function, id: InstId) -> Option<Found> {
     let nest = Nest::of(function, id)?;
     let &[(block, store)] = &nest.stores[..] else { return None };
     let (access, value) = nest.store(store)?;
