@@ -4,7 +4,7 @@ maximum and a running sum."""
 import kc
 from kc.bench import Model, empty
 
-PART = kc.constant(1024)
+PART = kc.constant(4096)
 
 
 @kc.func

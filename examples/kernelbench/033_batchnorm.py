@@ -5,7 +5,7 @@ scaled. The input is read twice, and nothing cancels."""
 import kc
 from kc.bench import Model, empty
 
-PART = kc.constant(1024)
+PART = kc.constant(4096)
 
 
 @kc.func

@@ -5,7 +5,7 @@ read twice, nothing cancels, and few long rows keep a whole GPU busy."""
 import kc
 from kc.bench import Model, empty
 
-PART = kc.constant(1024)
+PART = kc.constant(4096)
 
 
 @kc.func

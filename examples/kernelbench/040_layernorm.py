@@ -6,7 +6,7 @@ busy."""
 import kc
 from kc.bench import Model, empty
 
-PART = kc.constant(1024)
+PART = kc.constant(4096)
 
 
 @kc.func
