@@ -230,20 +230,19 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let mut facts = vec![condition];
         let (mut from_start, mut ends) = (Vec::new(), Vec::new());
         while let Some(fact) = facts.pop() {
-            match op(fact) {
-                Some(&Op::Binary(BinaryOp::And, a, b)) => facts.extend([b, a]),
-                Some(&Op::Compare(CompareOp::Ge, first, zero)) if is_zero(zero) => from_start.push(first),
-                Some(&Op::Compare(CompareOp::Le, first, last)) => {
-                    if let Some(&Op::Binary(BinaryOp::Sub, extent, count)) = op(last)
-                        && matches!(op(extent), Some(Op::Extent(..)))
-                        && let Some(Ok(count)) = int(count).map(i32::try_from)
-                        && let Ok(count) = u32::try_from(count)
-                    {
-                        ends.push((first, extent, count));
-                    }
-                }
-                // It says nothing of a part.
-                _ => {}
+            if let Some(&Op::Binary(BinaryOp::And, a, b)) = op(fact) {
+                facts.extend([b, a]);
+            } else if let Some(&Op::Compare(CompareOp::Ge, first, zero)) = op(fact)
+                && is_zero(zero)
+            {
+                from_start.push(first);
+            } else if let Some(&Op::Compare(CompareOp::Le, first, last)) = op(fact)
+                && let Some(&Op::Binary(BinaryOp::Sub, extent, count)) = op(last)
+                && matches!(op(extent), Some(Op::Extent(..)))
+                && let Some(Ok(count)) = int(count).map(i32::try_from)
+                && let Ok(count) = u32::try_from(count)
+            {
+                ends.push((first, extent, count));
             }
         }
         for (first, extent, count) in ends {

@@ -288,11 +288,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             self.facts.part(first, extent).is_some_and(|count| frame.known.ranges.is_below(frame.at, n, count))
         };
         let wide = |value: ValueId| ll.sext(frame.scalar(value), ll.i64());
-        match frame.function.op(index) {
-            Some(&Op::Binary(BinaryOp::Add, a, b)) if below(b, frame.scalar(a)) => Some(ll.add_nsw(wide(a), wide(b))),
-            Some(&Op::Binary(BinaryOp::Add, a, b)) if below(a, frame.scalar(b)) => Some(ll.add_nsw(wide(b), wide(a))),
-            _ => below(index, zero).then(|| wide(index)),
+        if let Some(&Op::Binary(BinaryOp::Add, a, b)) = frame.function.op(index) {
+            let known = [(a, b), (b, a)].into_iter().find(|&(first, n)| below(n, frame.scalar(first)));
+            if let Some((first, n)) = known {
+                return Some(ll.add_nsw(wide(first), wide(n)));
+            }
         }
+        below(index, zero).then(|| wide(index))
     }
 
     /// Whether the product of an index and a stride is one instruction that LLVM does not look
