@@ -38,6 +38,9 @@ struct Own<'w> {
     memory: Memory,
 }
 
+/// Looks for races of the copies of arguments and results.
+type Look<'a> = dyn Fn(&[Memory], &[Memory]) -> Result<kc::embed::Seen, String> + 'a;
+
 impl Drop for Own<'_> {
     fn drop(&mut self) {
         let address = self.memory.data.expose_provenance() as u64;
@@ -368,7 +371,7 @@ impl Plan {
         near: &Near,
         given: &[Memory],
         starts: &[Memory],
-        look: &dyn Fn(&[Memory], &[Memory]) -> Result<kc::embed::Seen, String>,
+        look: &Look<'_>,
     ) -> Result<(), String> {
         let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         if seen().free.contains(&near.values) {

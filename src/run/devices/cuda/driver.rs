@@ -266,11 +266,12 @@ impl Kernel {
         let (mut made, size) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Strided)?;
         // Copies of blocks are in memory of their own, and long texts take the driver's compiler
         // long.
-        if made.private.is_none() && size <= MOST_DENSE {
-            if let Some(arrays) = DenseArrays::of(module, kernel) {
-                let (dense, _) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Apart)?;
-                made.dense = Some(Box::new((arrays, dense)));
-            }
+        if made.private.is_none()
+            && size <= MOST_DENSE
+            && let Some(arrays) = DenseArrays::of(module, kernel)
+        {
+            let (dense, _) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Apart)?;
+            made.dense = Some(Box::new((arrays, dense)));
         }
         Ok(made)
     }
