@@ -19,7 +19,7 @@ use crate::analysis::alias::{Root, root};
 use crate::analysis::uses;
 use crate::codegen::shadow;
 use crate::ids::{IdSet, IdVec};
-use crate::ir::{Access, AtomicOp, FuncId, Function, Inst, Module, Op, ValueId};
+use crate::ir::{Access, AtomicOp, FuncId, Function, Inst, Module, Op, Phase, ValueId};
 use crate::passes::block_threads::MOST_BYTES;
 use crate::types::{ArrayType, Layout, Scalar, Type};
 
@@ -43,7 +43,9 @@ pub fn private_arrays(function: &Function) -> Vec<usize> {
     let unknown =
         |inst: &Inst| matches!(inst.op, Op::ArrayAt { .. } | Op::Address(_) | Op::Gradient(_)) || gives_arrays(inst);
     let structs = params.iter().any(|&param| matches!(function.ty(param), Type::Struct(_)));
-    if function.by_block || structs || !function.has(adds) || function.has(unknown) {
+    // Code of gradients would be twice as long, for arrays of adjoints that are seldom so small.
+    if function.phase == Phase::Backward || function.by_block || structs || !function.has(adds) || function.has(unknown)
+    {
         return Vec::new();
     }
     let uses = uses(function);

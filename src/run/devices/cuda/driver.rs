@@ -264,10 +264,8 @@ impl Kernel {
         start()?;
         let _beside = Beside::begin()?;
         let (mut made, size) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Strided)?;
-        // Copies of blocks are in memory of their own, and long texts take the driver's compiler
-        // long.
-        if made.private.is_none()
-            && size <= MOST_DENSE
+        // Long texts take the driver's compiler long.
+        if size <= MOST_DENSE
             && let Some(arrays) = DenseArrays::of(module, kernel)
         {
             let (dense, _) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Apart)?;
@@ -306,7 +304,7 @@ impl Kernel {
             return Ok((made, size));
         }
         let mut made = Kernel::load_text(module, kernel, &covering, text, ordinal)?;
-        if private.is_some() {
+        if private.is_some() && layout == ArrayLayout::Strided {
             made.in_turns = Some(Box::new(Kernel::load_text(module, kernel, &any, emit(&any)?, ordinal)?));
             made.private = private;
         }
@@ -481,10 +479,11 @@ impl Kernel {
         let (_, layout) = argument_layout(&self.params, &self.structs);
         // SAFETY: the caller's promise.
         let args = unsafe { std::slice::from_raw_parts(args.cast::<u8>(), layout.size as usize) };
-        if let Some((_, dense)) = self.dense.as_deref().filter(|(arrays, _)| arrays.fit(args)) {
-            return (dense, 0);
-        }
-        let Some(private) = &self.private else { return (self, 0) };
+        let one_by_one = || match self.dense.as_deref() {
+            Some((arrays, dense)) if arrays.fit(args) => (dense, 0),
+            _ => (self, 0),
+        };
+        let Some(private) = &self.private else { return one_by_one() };
         let block_dim = Job::usual_blocks(block_dim, self.by_block);
         let kernel = self.in_turns.as_deref().unwrap_or(self);
         let bytes = |asked: u32| {
@@ -493,7 +492,7 @@ impl Kernel {
         };
         // The more a block asks for, the fewer there are at once.
         match bytes(bytes(0)) {
-            0 => (self, 0),
+            0 => one_by_one(),
             asked => (kernel, asked),
         }
     }
