@@ -53,10 +53,15 @@ impl Strips {
             _ => None,
         };
         let (mut loads, mut stores) = (Vec::new(), Vec::new());
-        let plain = insts.iter().all(|&id| match &function.insts[id].op {
-            Op::Load(access) => number(access.array).map(|n| loads.push(n)).is_some(),
-            Op::Store { access, .. } => number(access.array).map(|n| stores.push(n)).is_some(),
-            op => op.is_terminator() || op.blocks().is_empty() && effects.properties(op).is_value(),
+        let plain = insts.iter().all(|&id| {
+            let op = &function.insts[id].op;
+            if let Op::Load(access) = op {
+                number(access.array).map(|n| loads.push(n)).is_some()
+            } else if let Op::Store { access, .. } = op {
+                number(access.array).map(|n| stores.push(n)).is_some()
+            } else {
+                op.is_terminator() || op.blocks().is_empty() && effects.properties(op).is_value()
+            }
         });
         loads.retain(|n| !stores.contains(n));
         [&mut loads, &mut stores].into_iter().for_each(|list| {

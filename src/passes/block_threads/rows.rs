@@ -31,10 +31,12 @@ pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &Id
     // The instructions for matrices read as rows were lengthened for them. Copies are of 16 bytes
     // of a row each.
     let (mut fixed, mut copied): (IdSet<ValueId>, IdSet<ValueId>) = Default::default();
-    function.walk(function.entry, &mut |_, inst| match inst.op {
-        Op::Product(..) => inst.op.for_each_operand(|v| _ = fixed.insert(v)),
-        Op::Copy(..) => inst.op.for_each_operand(|v| _ = copied.insert(v)),
-        _ => {}
+    function.walk(function.entry, &mut |_, inst| {
+        if matches!(inst.op, Op::Product(..)) {
+            inst.op.for_each_operand(|v| _ = fixed.insert(v));
+        } else if matches!(inst.op, Op::Copy(..)) {
+            inst.op.for_each_operand(|v| _ = copied.insert(v));
+        }
     });
     let mut found = banks::better_rows(function, shares, |tile, longer| {
         let Type::Local(ty) = function.ty(tile) else { return false };
