@@ -105,9 +105,9 @@ fn shared_memory_is_that_of_kernels_by_hand() {
         let found = meta["kernels"].as_array().into_iter().flatten().find(|found| found["name"] == kernel);
         found.unwrap_or_else(|| panic!("{kernel}: {text}"))["entries"]["forward"]["block"]["shared_bytes"].as_u64()
     };
-    // Two factors, one of rows that are four numbers longer, and those of the next iteration; a row and 32 sums, twice; a query and the total, keys, values, scores and their
-    // weights; a matrix. Rows of keys and of the matrix are four numbers longer: threads go along
-    // one each.
+    // Two factors, one of longer rows, and those of the next iteration; a row and 32 sums, twice; a
+    // query and the total, keys, values, scores and their weights; a matrix. Rows of keys and of
+    // the matrix are four numbers longer: threads go along one each.
     let expected = [
         ("gemm", 2 * (64 * 80 + 4096)),
         ("softmax", 4096 + 2 * 128),

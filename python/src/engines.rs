@@ -1,6 +1,6 @@
 //! What is a mesh, a tree of boxes, a hash grid, a volume or a texture in Python? An object that
-//! keeps the arrays it is made of, in place. Kernels read it by its id. What users call is in Python
-//! (`kc/_engines.py`, `kc/_volumes.py`, `kc/_textures.py`).
+//! keeps the arrays it is made of, in place. Kernels read it by its id. What users call is in
+//! Python (`kc/_engines.py`, `kc/_volumes.py`, `kc/_textures.py`).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

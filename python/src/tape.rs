@@ -538,7 +538,7 @@ impl Tape {
         Ok(())
     }
 
-    /// Records what Python code did to some arrays of floats, whose derivative it brings: `pull` takes
+    /// Records what Python code did to arrays of floats, whose derivative it brings: `pull` takes
     /// the gradients of all. Gives which of them hold something else than the last step left there.
     fn _record(
         slf: &Bound<'_, Tape>,
