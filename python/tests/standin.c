@@ -191,6 +191,20 @@ Result cuFuncSetAttribute(Function *f, int attribute, int value) {
     return SUCCESS;
 }
 
+Result cuFuncGetAttribute(int *value, int attribute, Function *f) {
+    ENTER;
+    if (!f || attribute < 0) return INVALID_VALUE;
+    *value = 0;
+    return SUCCESS;
+}
+
+/* Nothing is captured here. */
+Result cuStreamIsCapturing(void *stream, int *status) {
+    ENTER;
+    *status = 0;
+    return SUCCESS;
+}
+
 Result cuLaunchKernel(Function *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,
                       void *stream, void **params, void **extra) {
     ENTER;
