@@ -213,14 +213,16 @@ struct Ready<'a> {
     known: &'a Parts,
 }
 
-/// Kernels that add plainly to elements of one thread each.
+/// Gradients that add plainly to elements of one thread each.
 fn with_own_elements<'a>(mut module: Cow<'a, Module>, kernels: &[FuncId]) -> Cow<'a, Module> {
     let mut effects = EffectTable::default();
     for &kernel in kernels {
         module.functions[kernel].callees().into_iter().for_each(|callee| effects.cover(&module, callee));
     }
     for &kernel in kernels {
-        if !module.functions[kernel].by_block {
+        let function = &module.functions[kernel];
+        // Who writes an atomic sum may mean it for another launch at the same time.
+        if function.phase == Phase::Backward && !function.by_block {
             let mut function = module.functions[kernel].clone();
             own_elements(&mut function, &module.structs, &effects);
             module.to_mut().functions[kernel] = function;
