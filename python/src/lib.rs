@@ -112,8 +112,8 @@ mod _native {
     #[pymodule_export]
     use super::xla_ffi::xla_target;
 
-    /// NumPy's own interface is looked up by Python code, which Ctrl-C may end: not in the middle of
-    /// a call, where that would be a panic.
+    /// NumPy's own interface is looked up by Python code, which Ctrl-C may end: not in the middle
+    /// of a call, where that would be a panic.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         numpy::npyffi::is_numpy_2(module.py());

@@ -172,7 +172,10 @@ impl Op {
             | Op::Cast(a)
             | Op::Extract(a, _) => list.push(*a),
             Op::Binary(BinaryOp::CopySign, a, _) => list.push(*a),
-            Op::Binary(_, a, b) => list.extend([*a, *b]),
+            Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, a, b)
+            | Op::Binary(BinaryOp::FloorDiv | BinaryOp::Rem | BinaryOp::Min | BinaryOp::Max, a, b)
+            | Op::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, a, b)
+            | Op::Binary(BinaryOp::Shl | BinaryOp::Shr | BinaryOp::MulHigh, a, b) => list.extend([*a, *b]),
             Op::Fma(a, b, c) => list.extend([*a, *b, *c]),
             Op::Select { then, otherwise, .. } => list.extend([*then, *otherwise]),
             Op::Construct(args) | Op::Call(_, args) => list.extend(args.iter().copied()),
