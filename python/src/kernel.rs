@@ -140,6 +140,11 @@ impl Kernel {
         let (module, name, defaults): (Py<Module>, String, Py<PyDict>) = loaded.get_slice(0, 3).extract()?;
         let watched = if loaded.len() > 3 { loaded.get_item(3)?.extract()? } else { Vec::new() };
         let kernel = module.get().module.kernel(&name).map_err(|error| error::raise(py, &error))?;
+        // NumPy's interface is looked up by Python code, which a Ctrl-C that waits would end in the
+        // middle of a launch: that would be a panic. Other threads go first, for one may send it.
+        py.detach(std::thread::yield_now);
+        py.check_signals()?;
+        numpy::npyffi::is_numpy_2(py);
         let (parts, free) = (OnceLock::new(), Mutex::default());
         Ok(self.ready.get_or_init(|| Ready { kernel, module, defaults, parts, watched, free }))
     }

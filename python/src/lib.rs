@@ -63,8 +63,6 @@ use pyo3::prelude::*;
 
 #[pymodule]
 mod _native {
-    use pyo3::prelude::*;
-
     #[pymodule_export]
     use super::adjoint::has_floats;
     #[pymodule_export]
@@ -111,12 +109,4 @@ mod _native {
     use super::xla::{xla_block, xla_place, xla_plan};
     #[pymodule_export]
     use super::xla_ffi::xla_target;
-
-    /// NumPy's own interface is looked up by Python code, which Ctrl-C may end: not in the middle
-    /// of a call, where that would be a panic.
-    #[pymodule_init]
-    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
-        numpy::npyffi::is_numpy_2(module.py());
-        Ok(())
-    }
 }
