@@ -69,6 +69,14 @@ pub mod descriptor {
     pub const STRIDES: u32 = 32;
     pub const NDIM: u32 = 48;
     pub const FLAGS: u32 = 52;
+
+    /// A field of `size` bytes of the descriptor at `at` in a struct of arguments; 0 past its end.
+    pub fn number(args: &[u8], at: usize, field: u32, size: usize) -> u64 {
+        let start = at + field as usize;
+        let mut bytes = [0; 8];
+        bytes[..size].copy_from_slice(args.get(start..start + size).unwrap_or(&[0; 8][..size]));
+        u64::from_le_bytes(bytes)
+    }
 }
 
 /// Which of a kernel's entries a function is.

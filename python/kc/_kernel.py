@@ -98,7 +98,7 @@ class Kernel(_native.Kernel):
             try:
                 self._load_on(ordinal, True)
             except GradientError:
-                # It has none; who asks for one is told why.
+                # The kernel has no gradient. A call that asks for one is an error.
                 pass
 
     def grad(self, dim, *arguments, grads=None, parameters=True, **named) -> dict:

@@ -40,7 +40,7 @@ def function(kernel, outputs):
 class _Function(Function):
     def __init__(self, kernel, outputs, maker):
         super().__init__(kernel, outputs, maker)
-        #: Forms of calls in whose gradient the order of threads cannot show, or was looked at on a GPU.
+        #: Forms of calls that have passed the race check, or need none.
         self.free = _torch_gpu.Forms()
 
     def __call__(self, dim, arguments, named):

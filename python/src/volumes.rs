@@ -15,7 +15,7 @@ use crate::engines::{Engine, wrong};
 
 type Matrix = [[f32; 3]; 3];
 
-/// Numbers of four bytes, three to a row. What is over is left out.
+/// Numbers of four bytes in rows of three. Bytes after the last whole row are dropped.
 fn rows<T>(bytes: &[u8], number: impl Fn([u8; 4]) -> T) -> Vec<[T; 3]> {
     let (words, _) = bytes.as_chunks::<4>();
     let (rows, _) = words.as_chunks::<3>();

@@ -64,7 +64,7 @@ struct Plan {
     outputs: Vec<Leaf>,
     /// The numbers of those that start with contents: operands behind the leaves.
     starts: Vec<usize>,
-    /// What runs on a GPU were looked at for races.
+    /// Calls on a GPU that have passed the race check.
     seen: Mutex<far::Seen>,
 }
 

@@ -78,10 +78,10 @@ impl DenseArrays {
     pub fn fit(&self, args: &[u8]) -> bool {
         let mut found: Vec<Reach> = Vec::with_capacity(2 * self.arrays.len());
         for array in &self.arrays {
-            let data = number(args, array.at, descriptor::DATA, 8);
+            let data = descriptor::number(args, array.at, descriptor::DATA, 8);
             let gradient = match array.adjoints {
-                Some(adjoints) if number(args, adjoints, descriptor::DATA, 8) == 0 => {
-                    number(args, array.at, descriptor::GRAD, 8)
+                Some(adjoints) if descriptor::number(args, adjoints, descriptor::DATA, 8) == 0 => {
+                    descriptor::number(args, array.at, descriptor::GRAD, 8)
                 }
                 _ => 0,
             };
@@ -108,24 +108,16 @@ impl DenseArrays {
     }
 }
 
-/// A number of the descriptor at `at`.
-fn number(args: &[u8], at: usize, field: u32, size: usize) -> u64 {
-    let start = at + field as usize;
-    let mut bytes = [0; 8];
-    bytes[..size].copy_from_slice(args.get(start..start + size).unwrap_or(&[0; 8][..size]));
-    u64::from_le_bytes(bytes)
-}
-
 impl Given {
     /// The bytes of all elements; None: they have gaps.
     fn dense_bytes(&self, args: &[u8]) -> Option<u64> {
-        let extent = |dim: usize| number(args, self.at, descriptor::SHAPE + 4 * dim as u32, 4);
+        let extent = |dim: usize| descriptor::number(args, self.at, descriptor::SHAPE + 4 * dim as u32, 4);
         if (0..self.ndim).any(|dim| extent(dim) == 0) {
             return Some(0);
         }
         let mut bytes = self.element;
         for dim in (0..self.ndim).rev() {
-            let stride = number(args, self.at, descriptor::STRIDES + 4 * dim as u32, 4);
+            let stride = descriptor::number(args, self.at, descriptor::STRIDES + 4 * dim as u32, 4);
             if extent(dim) > 1 && stride != bytes {
                 return None;
             }

@@ -17,7 +17,6 @@ use super::memory::MAX_ALIGN;
 use crate::abi::{argument_layout, descriptor};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::uses;
-use crate::codegen::shadow;
 use crate::ids::{IdSet, IdVec};
 use crate::ir::{Access, AtomicOp, FuncId, Function, Inst, Module, Op, Phase, ValueId};
 use crate::passes::block_threads::MOST_BYTES;
@@ -109,10 +108,8 @@ pub struct PrivateSums {
 
 /// An array that blocks may have copies of.
 struct Copied {
-    /// Where its descriptor is in the struct of arguments; and that of the array behind which it
-    /// is, where it is one of adjoints that may not be given.
+    /// Where its descriptor is in the struct of arguments.
     at: usize,
-    behind: Option<usize>,
     /// Bytes of an element.
     element: u64,
 }
@@ -120,20 +117,13 @@ struct Copied {
 impl PrivateSums {
     /// None: the blocks of a kernel have no copies.
     pub fn of(module: &Module, kernel: FuncId) -> Option<PrivateSums> {
-        let (module, shadows) = shadow::extract_all(module, &[kernel]);
         let function = &module.functions[kernel];
         let types: Vec<Type> = function.params().iter().map(|&param| function.ty(param)).collect();
         let (offsets, _) = argument_layout(&types, &module.structs);
-        let behind = |n: usize| {
-            let given =
-                |place: &shadow::ArrayPath, n: usize| place.param == function.params()[n] && place.path.is_empty();
-            let own = shadows.get(&kernel)?.iter().find(|shadow| given(&shadow.given, n))?;
-            (0..types.len()).find(|&other| given(&own.array, other)).map(|other| offsets[other] as usize)
-        };
         let copied = |n: usize| {
             let Type::Array(ty) = types[n] else { return None };
             let element = Layout::of_element(ty.element, &module.structs).size.into();
-            Some(Copied { at: offsets[n] as usize, behind: behind(n), element })
+            Some(Copied { at: offsets[n] as usize, element })
         };
         let arrays: Vec<Copied> = private_arrays(function).into_iter().filter_map(copied).collect();
         (!arrays.is_empty()).then_some(PrivateSums { arrays })
@@ -156,17 +146,9 @@ impl PrivateSums {
 
 impl Copied {
     fn extent(&self, args: &[u8]) -> u64 {
-        let number = |at: usize, offset: u32, size: usize| {
-            let start = at + offset as usize;
-            let mut bytes = [0; 8];
-            bytes[..size].copy_from_slice(args.get(start..start + size).unwrap_or(&[0; 8][..size]));
-            u64::from_le_bytes(bytes)
-        };
-        let extent = |at: usize| number(at, descriptor::SHAPE, 4);
-        match (number(self.at, descriptor::DATA, 8), self.behind) {
-            (0, Some(behind)) if number(behind, descriptor::GRAD, 8) != 0 => extent(behind),
-            (0, _) => 0,
-            _ => extent(self.at),
+        match descriptor::number(args, self.at, descriptor::DATA, 8) {
+            0 => 0,
+            _ => descriptor::number(args, self.at, descriptor::SHAPE, 4),
         }
     }
 }

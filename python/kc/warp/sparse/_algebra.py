@@ -108,7 +108,7 @@ def bsr_mm(
     left, right, rows, columns = _pairs(x, y)
     of_x, of_y = blocks(x.values, x.block_shape), blocks(y.values, y.block_shape)
     if x is z or y is z:
-        # What is read is not what is written.
+        # An operand that is also the result is read from a copy.
         kept = blocks(clone(z.values), z.block_shape)
         of_x, of_y = kept if x is z else of_x, kept if y is z else of_y
     if is_zero(beta):
