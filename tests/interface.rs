@@ -54,7 +54,7 @@ fn module() -> (Module, Vec<FuncId>) {
 
 fn header_of(module: &Module, kernels: &[FuncId], name: &str) -> String {
     let source = Source { name, text: SOURCE };
-    header::emit(module, kernels, &source, &[], Tensor::NONE, &Linkage::default())
+    header::emit(module, kernels, &source, &[], [Tensor::NONE; 2], &Linkage::default())
 }
 
 #[test]

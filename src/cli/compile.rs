@@ -51,6 +51,10 @@ pub(super) struct Args {
     fmad: Switch,
     #[command(flatten)]
     tensor_cores: TensorCoresArg,
+    /// CUDA text multiplies tiles by these instructions too, with the bits of PTX; it needs the
+    /// least of the architectures then.
+    #[arg(long)]
+    cuda_tensor_cores: bool,
     /// How PTX finds the elements of arrays.
     #[arg(long, value_enum, default_value = "strided")]
     layout: LayoutArg,
@@ -428,6 +432,7 @@ fn options(args: &Args, kinds: &[(Artefact, String)]) -> Options {
         },
         fmad: matches!(args.fmad, Switch::On),
         tensor_cores: args.tensor_cores.choice(),
+        cuda_tensor_cores: args.cuda_tensor_cores,
         layout: match args.layout {
             LayoutArg::Strided => ArrayLayout::Strided,
             LayoutArg::Contiguous => ArrayLayout::Contiguous,

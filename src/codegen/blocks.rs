@@ -24,6 +24,9 @@ pub fn shared<'m>(
     tensor: Tensor,
     most: u64,
 ) -> Result<Cow<'m, Module>, CodegenError> {
+    if let Some(message) = tensor.missing() {
+        return Err(CodegenError { code: Code::E0823, message, span: None });
+    }
     let made = block_threads::shared(module, kernels, tensor).map_err(|refused| {
         let name = &module.functions[refused.kernel].source_name;
         let message = format!("kernel `{name}` has no form for the threads of a block: {}", refused.why);

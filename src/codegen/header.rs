@@ -80,13 +80,13 @@ pub(super) fn entry_mark(module: &Module, id: FuncId, file: &str, arguments: &st
 }
 
 /// The header for some kernels of a module: `sites` is what the object beside it may report;
-/// `tensor` is what multiplies matrices in its PTX.
+/// `tensors`: what multiplies matrices in its PTX, and in its CUDA text.
 pub fn emit(
     module: &Module,
     kernels: &[FuncId],
     source: &Source,
     sites: &[SitePlace],
-    tensor: Tensor,
+    tensors: [Tensor; 2],
     linkage: &Linkage,
 ) -> String {
     let name: String = source.name.chars().filter(|c| !c.is_control() && *c != '\\').collect();
@@ -115,7 +115,7 @@ pub fn emit(
     }
     for &id in kernels {
         out.push('\n');
-        out.push_str(&kernel_text(module, id, &file, tensor));
+        out.push_str(&kernel_text(module, id, &file, tensors));
     }
     let mut rows: Vec<String> = sites.iter().map(|site| format!("    {},\n", site.initialiser())).collect();
     if rows.is_empty() {
@@ -228,7 +228,7 @@ pub(super) fn structs_of(ty: Type, structs: &StructTable, out: &mut BTreeSet<Str
     }
 }
 
-fn kernel_text(module: &Module, id: FuncId, file: &str, tensor: Tensor) -> String {
+fn kernel_text(module: &Module, id: FuncId, file: &str, tensors: [Tensor; 2]) -> String {
     let arguments = argument_struct(module, id);
     let mark = entry_mark(module, id, file, &arguments);
     let (kernel, structs) = (&module.functions[id], &module.structs);
@@ -303,18 +303,18 @@ fn kernel_text(module: &Module, id: FuncId, file: &str, tensor: Tensor) -> Strin
         "\n/* Device entry, with each parameter by value; sizes in bytes: {}. */\nstatic const char {name}_cuda_entry[] = \"{device}\";\n",
         [vec!["launch 24".to_string()], sizes].concat().join(", ")
     );
-    out.push_str(&block_memory(module, id, &name, tensor));
+    out.push_str(&block_memory(module, id, &name, tensors));
     out
 }
 
 /// What launches of a kernel with tiles ask for, of PTX and, where it is not the same there, of
 /// CUDA text.
-fn block_memory(module: &Module, id: FuncId, name: &str, tensor: Tensor) -> String {
+fn block_memory(module: &Module, id: FuncId, name: &str, tensors: [Tensor; 2]) -> String {
     if !module.functions[id].by_block {
         return String::new();
     }
     let asked = |tensor| blocks::memory(module, id, tensor).map_or(0, |memory| memory.asked);
-    let (ptx, text) = (asked(tensor), asked(Tensor::NONE));
+    let [ptx, text] = tensors.map(asked);
     let mut out = format!(
         "/* Bytes of shared memory that a launch asks for; more than 0: after cuFuncSetAttribute(.., \
          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, ..). */\nenum {{ {name}_cuda_shared_bytes = {ptx} }};\n"

@@ -34,6 +34,8 @@ pub struct MetaOptions {
     pub sites: Vec<SitePlace>,
     /// What multiplies matrices in PTX.
     pub tensor: Tensor,
+    /// The same of CUDA text.
+    pub text_tensor: Tensor,
     /// The bytes of the stack that each entry of the object needs, where it was made too.
     pub stack: BTreeMap<String, u64>,
 }
@@ -159,7 +161,7 @@ struct Block {
     /// Of PTX.
     #[serde(flatten)]
     shared: Shared,
-    /// Of CUDA text, where it takes other memory than PTX: it has no tensor cores.
+    /// Of CUDA text, where it takes other memory than PTX.
     #[serde(skip_serializing_if = "Option::is_none")]
     cuda_text: Option<Shared>,
     /// How many threads a launch has in a block, where that is certain: they have values of their
@@ -325,7 +327,7 @@ pub fn emit(module: &Module, entries: &[FuncId], options: MetaOptions) -> String
         let mut made = entry(function, host, &module.structs, &mut structs);
         made.block = function.by_block.then(|| {
             let shared = |tensor| blocks::memory(module, id, tensor).map(Shared::from);
-            let (ptx, text) = (shared(options.tensor), shared(Tensor::NONE));
+            let (ptx, text) = (shared(options.tensor), shared(options.text_tensor));
             Block {
                 shared: ptx.unwrap_or_default(),
                 cuda_text: text.filter(|_| text != ptx),

@@ -30,7 +30,7 @@ pub fn fill(row: &mut Row, plan: &Plan, identity: &Identity, compiled: &Compiled
     row.set("entry.rounded_up", step.is_some_and(|step| step.block.is_some()));
     row.set("entry.block_dim", launch::BLOCK_DIM);
     let first = compiled.first().forward;
-    let tensor = Tensor { cores: TensorCores::On, arch: Arch::DEFAULT.number };
+    let tensor = Tensor::of_ptx(TensorCores::On, Arch::DEFAULT.number);
     let shared = module.functions[first].by_block.then(|| blocks::memory(module, first, tensor)).flatten();
     row.set("entry.shared_bytes", shared.map_or(0, blocks::Memory::bytes));
     row.set("entry.uses", Cell::from_iter(uses));

@@ -143,8 +143,11 @@ impl Job<'_> {
 
     /// Says which products an architecture computes with more bits than the program asks for.
     fn precision(&self, kernels: &[FuncId], diagnostics: &mut Diagnostics) {
-        let (Artefact::Ptx(arch) | Artefact::Llvm(arch)) = self.artefact else { return };
-        let tensor = Tensor { cores: self.options.tensor_cores, arch: arch.number };
+        let tensor = match self.artefact {
+            Artefact::Ptx(arch) | Artefact::Llvm(arch) => Tensor::of_ptx(self.options.tensor_cores, arch.number),
+            Artefact::Cuda => self.options.text_tensor(),
+            _ => return,
+        };
         for (span, why) in block_threads::precision_kept(self.module, kernels, tensor) {
             let kept = precision_kept(span, &why);
             let same = |other: &Diagnostic| (other.code, other.span()) == (kept.code, kept.span());
@@ -222,6 +225,7 @@ impl Job<'_> {
                     abi,
                     shared: self.options.block_memory(),
                     fmad,
+                    tensor: self.options.text_tensor(),
                 };
                 match self.marked {
                     Some(_) => cuda::emit_marked(module, kernels, &options)?,
@@ -232,7 +236,8 @@ impl Job<'_> {
             Artefact::Ir => ir::print::print(module),
             Artefact::Header => {
                 let source = self.source();
-                header::emit(module, kernels, &source, &self.sites(), self.options.tensor(), &self.options.linkage)
+                let tensors = [self.options.tensor(), self.options.text_tensor()];
+                header::emit(module, kernels, &source, &self.sites(), tensors, &self.options.linkage)
             }
             Artefact::Rust => rust::emit(module, kernels, &self.source(), &self.sites(), checked),
             Artefact::Metadata => {
@@ -245,6 +250,7 @@ impl Job<'_> {
                     processors: cpu.version_names(),
                     sites: self.sites(),
                     tensor: self.options.tensor(),
+                    text_tensor: self.options.text_tensor(),
                     stack: self.stack.borrow().clone(),
                 };
                 meta::emit(module, kernels, options)

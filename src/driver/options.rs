@@ -72,6 +72,8 @@ pub struct Options {
     pub fmad: bool,
     /// Which products of tiles the GPU's instructions for matrices do, in PTX.
     pub tensor_cores: TensorCores,
+    /// They do so in CUDA text too.
+    pub cuda_tensor_cores: bool,
     /// How GPU code finds the elements of arrays.
     pub layout: ArrayLayout,
     /// With which grids GPU code may be launched.
@@ -100,7 +102,13 @@ impl Options {
     /// What multiplies matrices there.
     pub fn tensor(&self) -> Tensor {
         let arch = self.archs.first().copied().unwrap_or(Arch::DEFAULT);
-        Tensor { cores: self.tensor_cores, arch: arch.number }
+        Tensor::of_ptx(self.tensor_cores, arch.number)
+    }
+
+    /// What multiplies matrices in CUDA text, which is for all architectures.
+    pub fn text_tensor(&self) -> Tensor {
+        let least = self.archs.iter().map(|arch| arch.number).min().unwrap_or(Arch::DEFAULT.number);
+        if self.cuda_tensor_cores { Tensor::of_text(self.tensor_cores, least) } else { Tensor::NONE }
     }
 
     /// The bytes of shared memory that a block can have on each of the architectures.
@@ -116,6 +124,7 @@ impl Default for Options {
             opt: Opt::Full,
             fmad: true,
             tensor_cores: TensorCores::On,
+            cuda_tensor_cores: false,
             layout: ArrayLayout::Strided,
             grid: Grid::Any,
             abi: Abi::Warp,

@@ -84,7 +84,7 @@ pub fn check() -> Result<(), Failed> {
 
 /// The bytes that a launch asks for, by the metadata.
 fn asked(module: &Module, id: FuncId) -> Result<u64, Failed> {
-    let tensor = Tensor { cores: Cores::Off, arch: 90 };
+    let tensor = Tensor::of_ptx(Cores::Off, 90);
     let text = meta::emit(module, &[id], meta::MetaOptions { tensor, ..Default::default() });
     let meta: Value = serde_json::from_str(&text)?;
     let entries = &meta["kernels"][0]["entries"];

@@ -11,7 +11,18 @@ use crate::types::{Layout, StructTable};
 /// What it is called.
 pub const NAME: &str = "block_memory";
 
-/// A tile in it.
+/// Where a tile is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TilePlace {
+    /// In an array of its own. `aligned`: as all memory of a block is in PTX, for instructions that
+    /// read 16 bytes of it at once.
+    Own {
+        aligned: bool,
+    },
+    Asked(TilePart),
+}
+
+/// A tile in the memory that launches ask for.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct TilePart {
     /// `float (&)[4][4]`

@@ -8,7 +8,7 @@ use super::vars::Variables;
 use crate::ids::IdMap;
 use crate::ir::{
     Access, BinaryOp, BlockId, CompareOp, Const, FuncId, Function, Inst, Op, Path, Step, UnaryOp, ValueDef, ValueId,
-    effects, jumps, reports, threads, together,
+    effects, jumps, reports, threads,
 };
 use crate::types::{Scalar, Type};
 
@@ -333,6 +333,7 @@ impl<'a> Describer<'a> {
             Op::SharedArray => "tile",
             Op::Exchange(exchange, _) if exchange.ask.shuffles() => "shuffled",
             Op::Exchange(..) => "threads",
+            Op::Product(..) => "patch",
             Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i"),
             Op::BlockDim => "block_size",
             Op::ThreadInBlock => "lane",
@@ -354,7 +355,8 @@ impl<'a> Describer<'a> {
             | Op::Address(_)
             | Op::ArrayAt { .. }
             | Op::Store { .. }
-            | together!()
+            | Op::Barrier
+            | Op::Copy(..)
             | reports!()
             | Op::For { .. }
             | Op::While { .. }

@@ -8,12 +8,15 @@ use super::literal::literal;
 use super::plain;
 use super::plan::Form;
 use super::prelude::ArrayMember;
+use super::products;
 use super::scalar::{self, OperandFacts, is_half, typed};
 use super::tree::{Expr, Infix, Stmt};
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
 use super::wrapping;
 use crate::analysis::inside;
-use crate::ir::{Access, Ask, AtomicOp, Const, Exchange, FuncId, Inst, Op, Step, ValueDef, ValueId, ViewIndex};
+use crate::ir::{
+    Access, Ask, AtomicOp, Const, Exchange, FuncId, Inst, Op, Part, Product, Step, ValueDef, ValueId, ViewIndex,
+};
 use crate::types::{ArrayType, Scalar, Type};
 
 impl Translator<'_> {
@@ -222,6 +225,7 @@ impl Translator<'_> {
                 }
             }
             Op::Exchange(exchange, operands) => self.exchange(*exchange, operands)?,
+            Op::Product(product, operands) => self.product(Some(ty), product, operands)?,
             // Statements: see [`super::function`].
             Op::Insert(..)
             | Op::LocalArray
@@ -230,7 +234,6 @@ impl Translator<'_> {
             | Op::For { .. }
             | Op::While { .. }
             | Op::Barrier
-            | Op::Product(..)
             | Op::Copy(..)
             | Op::Print { .. }
             | Op::Assert { .. }
@@ -296,6 +299,19 @@ impl Translator<'_> {
             Ask::Xor => ("__shfl_xor_sync", Helper::WarpXor),
         };
         Ok(Expr::call(if plain { name } else { self.prelude.helper(helper) }, args))
+    }
+
+    /// A product of tiles, or a part of one, by the instructions for matrices.
+    /// `kept`: the type of what it gives.
+    pub fn product(&mut self, kept: Option<Type>, product: &Product, operands: &[ValueId]) -> Result<Expr, Fault> {
+        let name = self.prelude.product(product);
+        let function = products::function(product.part);
+        let mut args = self.arguments(operands)?;
+        if product.part == Part::Keep {
+            args.rotate_right(1);
+        }
+        let result = kept.map_or_else(String::new, |ty| format!("<{}>", self.type_name(ty)));
+        Ok(Expr::call(format!("{name}::{function}{result}"), args))
     }
 
     fn atomic(&mut self, inst: &Inst, op: AtomicOp, access: &Access, value: ValueId) -> Result<Expr, Fault> {

@@ -1,6 +1,6 @@
 //! One function: its control flow as statements.
 
-use super::block_memory::TilePart;
+use super::block_memory::{TilePart, TilePlace};
 use super::effects::FunctionEffects;
 use super::guards::has_many_guards;
 use super::helpers::Helper;
@@ -8,6 +8,7 @@ use super::plain;
 use super::plan::{Form, Plan};
 use super::prelude::Prelude;
 use super::printf::{self, quoted};
+use super::products;
 use super::remarks::Pending;
 use super::tree::{self, Expr, Infix, Stmt, Var};
 use super::types::{VarData, identifier};
@@ -359,7 +360,8 @@ impl<'a> Translator<'a> {
                     let ty = self.vars[var.0 as usize].declaration("", true, self.structs());
                     let places = self.asked_places.as_ref();
                     let part = places.and_then(|at| TilePart::of(result, ty, at, self.function, self.structs()));
-                    out.push(Stmt::SharedArray(var, part));
+                    let own = || TilePlace::Own { aligned: products::reads_rows(self.function, result) };
+                    out.push(Stmt::SharedArray(var, part.map_or_else(own, TilePlace::Asked)));
                 }
                 Ok(())
             }
@@ -369,6 +371,11 @@ impl<'a> Translator<'a> {
                 let values = printf::arguments(format, scalars.zip(values?));
                 self.prelude.output();
                 out.push(Stmt::Eval(Expr::Call("printf".to_string(), values)));
+                Ok(())
+            }
+            Op::Product(product, operands) if !product.part.gives() => {
+                let call = self.product(None, product, operands)?;
+                out.push(Stmt::Eval(call));
                 Ok(())
             }
             Op::Barrier => {

@@ -99,6 +99,18 @@ impl Helper {
         "set_component",
         "cw_mul",
         "cw_div",
+        "tile_product",
+        "mma_f16",
+        "mma_f16_short",
+        "mma_bf16",
+        "mma_tf32",
+        "mma_tf32_pair",
+        "mma_f64",
+        "load_matrices",
+        "first_halves",
+        "second_halves",
+        "to_tf32",
+        "tf32_parts",
     ];
 
     /// Whether a helper has this name.

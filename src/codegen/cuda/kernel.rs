@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use super::block_memory::TilePlace;
 use super::function::{Body, Fault, translate};
 use super::plain::{self, Argument, PlainEntry};
 use super::prelude::{ArrayMember, Prelude};
@@ -245,7 +246,8 @@ fn replace_returns(list: &mut [Stmt]) {
 
 /// Whether a tile is a part of the memory that launches ask for.
 fn has_part(stmt: &Stmt) -> bool {
-    matches!(stmt, Stmt::SharedArray(_, Some(_))) || stmt.bodies().iter().any(|body| body.iter().any(has_part))
+    matches!(stmt, Stmt::SharedArray(_, TilePlace::Asked(_)))
+        || stmt.bodies().iter().any(|body| body.iter().any(has_part))
 }
 
 fn kernel(

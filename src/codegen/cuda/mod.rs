@@ -36,6 +36,7 @@ mod plan;
 mod prelude;
 mod print;
 mod printf;
+mod products;
 mod remarks;
 mod scalar;
 mod shape;
@@ -93,6 +94,8 @@ pub struct CudaOptions {
     /// Whether the compiler of the text may fuse `a * b + c` into one rounding. If not, products of
     /// floats are calls that no compiler fuses (`__fmul_rn`).
     pub fmad: bool,
+    /// What multiplies tiles. None of the text's own: chains of `fma`.
+    pub tensor: Tensor,
 }
 
 impl Default for CudaOptions {
@@ -103,6 +106,7 @@ impl Default for CudaOptions {
             abi: Abi::Warp,
             shared: blocks::DEFAULT_BYTES,
             fmad: true,
+            tensor: Tensor::NONE,
         }
     }
 }
@@ -181,7 +185,7 @@ impl<'a> Printer<'a> {
         kernels: &[FuncId],
         options: &CudaOptions,
     ) -> Result<(String, Vec<PlainEntry>), Box<Diagnostic>> {
-        match blocks::shared(self.module, kernels, Tensor::NONE, options.shared)
+        match blocks::shared(self.module, kernels, options.tensor, options.shared)
             .map_err(|error| Box::new(error.into()))?
         {
             Cow::Borrowed(_) => self.text(kernels, options),

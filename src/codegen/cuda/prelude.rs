@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use super::helpers::{self, Helper};
 use super::print::{self, WIDTH};
+use super::products::Products;
 use super::types::{component, has_named_components, identifier, scalar_name, type_name};
 use crate::ids::IdSet;
-use crate::ir::{BinaryOp, ConstantId};
+use crate::ir::{BinaryOp, ConstantId, Product};
 use crate::types::{Element, Scalar, StructTable, Type};
 
 /// The parts of the `arrayN` templates; a module gets those it uses.
@@ -90,6 +91,7 @@ pub struct Prelude {
     infinity: bool,
     not_a_number: bool,
     helpers: BTreeSet<Helper>,
+    products: Products,
     arrays: BTreeMap<u8, BTreeSet<ArrayMember>>,
     /// Vectors, quaternions, matrices and transforms.
     composites: BTreeMap<Type, StructText>,
@@ -118,6 +120,7 @@ impl Prelude {
             infinity: false,
             not_a_number: false,
             helpers: BTreeSet::new(),
+            products: Products::default(),
             arrays: BTreeMap::new(),
             composites: BTreeMap::new(),
             structs: BTreeMap::new(),
@@ -173,6 +176,11 @@ impl Prelude {
         }
         self.helpers.insert(helper);
         helper.name()
+    }
+
+    /// Declares a product by the instructions for matrices; gives its name.
+    pub fn product(&mut self, product: &Product) -> String {
+        self.products.name(product)
     }
 
     /// Declares a type and all that it is made of.
@@ -290,6 +298,7 @@ impl Prelude {
         self.infinity |= other.infinity;
         self.not_a_number |= other.not_a_number;
         self.helpers.extend(&other.helpers);
+        self.products.add(&other.products);
         for (&rank, members) in &other.arrays {
             self.arrays.entry(rank).or_default().extend(members);
         }
@@ -342,6 +351,9 @@ impl Prelude {
         }
         for helper in &self.helpers {
             let _ = write!(out, "\n{}", helper.text());
+        }
+        if !self.products.is_empty() {
+            self.products.write(out);
         }
         if !self.arrays.is_empty() {
             out.push_str("\n// Strides are in bytes.\n");

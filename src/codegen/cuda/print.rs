@@ -1,7 +1,9 @@
 //! Text of the syntax tree: minimal parentheses, four spaces per level.
 
+use super::block_memory::TilePlace;
 use super::tree::{Expr, Infix, Stmt, Var, spoken};
 use super::wrapping;
+use crate::codegen::blocks::ALIGN;
 use crate::source::{Span, lined};
 
 /// What the printer asks about variables.
@@ -384,8 +386,11 @@ fn statement(out: &mut String, stmt: &Stmt, level: usize, vars: &dyn Variables) 
             let zeros = if *zeros { " = {}" } else { "" };
             line(out, level, &format!("{}{zeros};", vars.declaration(*var)));
         }
-        Stmt::SharedArray(var, None) => line(out, level, &format!("__shared__ {};", vars.declaration(*var))),
-        Stmt::SharedArray(var, Some(part)) => line(out, level, &part.declaration(vars.name(*var))),
+        Stmt::SharedArray(var, TilePlace::Own { aligned }) => {
+            let align = if *aligned { format!("__align__({ALIGN}) ") } else { String::new() };
+            line(out, level, &format!("__shared__ {align}{};", vars.declaration(*var)));
+        }
+        Stmt::SharedArray(var, TilePlace::Asked(part)) => line(out, level, &part.declaration(vars.name(*var))),
         Stmt::Assign { var, value, declare: true } => written(out, level, |out| {
             out.push_str(&vars.declaration(*var));
             out.push_str(" = ");

@@ -3,7 +3,7 @@
 
 use smallvec::SmallVec;
 
-use super::block_memory::TilePart;
+use super::block_memory::TilePlace;
 use crate::source::Span;
 
 /// A mutable variable of the printed function.
@@ -141,7 +141,7 @@ pub enum Stmt {
         zeros: bool,
     },
     /// `__shared__ float tile[4][4];`, or a part of the memory that launches ask for.
-    SharedArray(Var, Option<TilePart>),
+    SharedArray(Var, TilePlace),
     /// `target = value;`
     Store {
         target: Expr,

@@ -238,9 +238,6 @@ impl Ready<'_> {
         options: &PtxOptions,
         known: &'a Parts,
     ) -> Result<Ready<'a>, CodegenError> {
-        if let Some(error) = options.tensor().missing() {
-            return Err(CodegenError { code: Code::E0823, message: error, span: None });
-        }
         for &kernel in kernels {
             // The tiles of a kernel that works on them are the block's, and looked at there.
             if !module.functions[kernel].by_block {

@@ -72,7 +72,7 @@ pub struct PtxOptions {
 impl PtxOptions {
     /// What multiplies matrices.
     pub fn tensor(&self) -> Tensor {
-        Tensor { cores: self.tensor_cores, arch: self.arch.number }
+        Tensor::of_ptx(self.tensor_cores, self.arch.number)
     }
 }
 

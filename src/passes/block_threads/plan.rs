@@ -200,7 +200,7 @@ impl<'a> Planner<'a> {
 
     /// What only loads factors of products is copied, where there are instructions for that.
     fn copies(&mut self) {
-        if !self.tensor.copies() || self.factors.is_empty() {
+        if !self.tensor.copies || self.factors.is_empty() {
             return;
         }
         let copied = |plan: &Plan| match plan {

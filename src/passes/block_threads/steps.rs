@@ -158,7 +158,7 @@ pub(super) const STEPS: &[Step] = &[
         name: "prefetch_chains",
         why: "after chunks: sums in registers go through their loop again with all that is copied ahead",
         run: |k| {
-            if !k.has_products && k.tensor.copies() {
+            if !k.has_products && k.tensor.copies {
                 let what = prefetch::Copied::Chains;
                 prefetch::copy(&mut k.function, k.structs, k.effects, &mut k.shares, what, MOST_BYTES);
             }

@@ -39,6 +39,8 @@ pub struct Tensor {
     pub cores: TensorCores,
     /// Of the architecture: 90 is `sm_90`.
     pub arch: u32,
+    /// Whether its instructions that copy to shared memory by themselves (`cp.async`) are used.
+    pub copies: bool,
 }
 
 /// The first architecture with TensorFloat-32.
@@ -49,11 +51,16 @@ const COPIES: u32 = 80;
 
 impl Tensor {
     /// No instruction: chains of `fma`.
-    pub const NONE: Tensor = Tensor { cores: TensorCores::Off, arch: 0 };
+    pub const NONE: Tensor = Tensor { cores: TensorCores::Off, arch: 0, copies: false };
 
-    /// Whether there are instructions that copy to shared memory by themselves.
-    pub fn copies(self) -> bool {
-        self.arch >= COPIES
+    /// Of PTX for an architecture.
+    pub fn of_ptx(cores: TensorCores, arch: u32) -> Tensor {
+        Tensor { cores, arch, copies: arch >= COPIES }
+    }
+
+    /// Of CUDA text, for an architecture and those after it: nothing copies by itself there.
+    pub fn of_text(cores: TensorCores, arch: u32) -> Tensor {
+        Tensor { cores, arch, copies: false }
     }
 
     /// Why the architecture does not have what was asked for by name.

@@ -201,7 +201,7 @@ fn product(from: &str, to: &str) -> String {
 
 /// The text of a kernel's form by tensor cores of an architecture.
 fn made_for(text: &str, arch: u32) -> String {
-    form_for(text, Tensor { cores: TensorCores::On, arch })
+    form_for(text, Tensor::of_ptx(TensorCores::On, arch))
 }
 
 #[test]

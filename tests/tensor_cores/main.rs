@@ -2,7 +2,9 @@
 //! races and missing threads, gives the host's numbers as far as sums in another order can; without
 //! them, its bits.
 
+#[path = "../common/mod.rs"]
 mod common;
+mod text;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
