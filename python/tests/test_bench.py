@@ -209,6 +209,10 @@ def test_export(tmp_path):
         compile(text, "kernel.py", "exec")
         assert "__global__" in text and "load_inline" in text and "class ModelNew(Model)" in text
         assert "import kc" not in text and "kc." not in text.split("class ModelNew")[1]
+    product = ["export", "--all", SOLUTIONS, "--only", "1", "-o", tmp_path]
+    for words, rounds in ((product, False), ([*product, "--tf32"], True)):
+        assert run(*words)[0] == 0
+        assert ("mma_tf32" in (tmp_path / "level_1_problem_1_sample_0_kernel.py").read_text()) == rounds
     made = tmp_path / "x.py"
     made.write_text("import kc\n\nclass ModelNew:\n    def __call__(self, x):\n        return kc.zeros(3)\n")
     code, text = run("export", "23", made, "-o", tmp_path)

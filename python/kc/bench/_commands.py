@@ -57,6 +57,7 @@ def describe(commands):
     one.add_argument("answer", nargs="?", help="the file with kernels of kc and the class `ModelNew`")
     _of_folders(one)
     one.add_argument("-o", "--out-dir", default=".", metavar="DIR", help="where the files go [default: here]")
+    one.add_argument("--tf32", action="store_true", help="products by tensor cores, which round their factors to 11 bits")
     one.set_defaults(run=_export)
 
     one = commands.add_parser("time", help="how long an answer takes on this machine, beside NumPy or on a GPU beside PyTorch")
@@ -299,7 +300,7 @@ def _export(given):
     failed = 0
     for task, path in todo:
         try:
-            text = export.text_of(task, path)
+            text = export.text_of(task, path, tf32=given.tf32)
         except export.NotExported as error:
             print(f"{task.key} {task.title}: not exported: {error}")
             failed += 1

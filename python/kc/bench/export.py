@@ -101,14 +101,16 @@ class NotExported(Exception):
     """The answer cannot be written in this form; the text says why."""
 
 
-def _compiled(path):
-    """kc's CUDA text of a file, forward entries alone, and their description."""
+def _compiled(path, tf32):
+    """kc's CUDA text of a file, forward entries alone, and their description. ``tf32``: its products are computed by tensor cores."""
     import kc
 
     package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
     search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     with tempfile.TemporaryDirectory() as folder:
         words = ["compile", path, "--emit", "cuda,meta", "--no-backward", "--out-dir", folder]
+        if tf32:
+            words += ["--cuda-tensor-cores", "--tensor-cores", "tf32"]
         done = subprocess.run([sys.executable, "-m", "kc", "--color", "never", *words], capture_output=True, text=True,
                               env={**os.environ, "PYTHONPATH": search})
         if done.returncode:
@@ -185,9 +187,9 @@ class _Plain(ast.NodeTransformer):
         return node.args[0] if ast.unparse(node.func) == "kc.constant" and len(node.args) == 1 else node
 
 
-def text_of(task, path) -> str:
+def text_of(task, path, tf32=False) -> str:
     """The file for upstream: ``ModelNew`` with kc's CUDA text in ``load_inline``."""
-    cuda, description = _compiled(path)
+    cuda, description = _compiled(path, tf32)
     made = [_launcher(kernel) for kernel in description["kernels"]]
     names = [kernel["name"] for kernel in description["kernels"]]
     imports, kept = _python(path)
