@@ -9,6 +9,7 @@
 
 @func
 @cuda("expf", "exp")
+@gives("overflows")
 def exp(x: Float) -> Float:
     """e to the power `x`."""
     return _exp(x)
@@ -22,6 +23,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("logf", "log")
 @domain(x=(0.1, 3.0))
+@gives("any")
 def log(x: Float) -> Float:
     """The natural logarithm of `x`. -infinity at 0, NaN for `x < 0`."""
     return _log(x)
@@ -35,6 +37,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("log2f", "log2")
 @domain(x=(0.1, 3.0))
+@gives("any")
 def log2(x: Float) -> Float:
     """The logarithm of `x` to base 2, exact for powers of two. -infinity at 0, NaN for `x < 0`."""
     return _log2(x)
@@ -48,6 +51,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("log10f", "log10")
 @domain(x=(0.1, 3.0))
+@gives("any")
 def log10(x: Float) -> Float:
     """The logarithm of `x` to base 10. -infinity at 0, NaN for `x < 0`."""
     return _log10(x)
@@ -60,6 +64,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("cbrtf", "cbrt")
+@gives("finite")
 def cbrt(x: Float) -> Float:
     """The cube root of `x`, negative for negative `x`. The derivative at 0 is infinite."""
     return _cbrt(x)
@@ -74,6 +79,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("powf", "pow")
 @domain(x=(0.1, 3.0))
+@gives("any")
 def pow(x: Float, y: Float) -> Float:
     """`x` to the power `y`. 1 for `y = 0` and for `x = 1`; NaN for `x < 0` unless `y` is whole; the rest as in C."""
     return _pow(x, y)
@@ -94,6 +100,7 @@ def _(x: Float, y: Float, adj_ret: Float):
 
 @func
 @cuda("sinf", "sin")
+@gives("finite")
 def sin(x: Float) -> Float:
     """The sine of `x`, in radians. NaN for infinite `x`. Exact reduction: right for arguments of any size."""
     return _sin(x)
@@ -106,6 +113,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("cosf", "cos")
+@gives("finite")
 def cos(x: Float) -> Float:
     """The cosine of `x`, in radians. NaN for infinite `x`. Exact reduction: right for arguments of any size."""
     return _cos(x)
@@ -118,6 +126,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("tanf", "tan")
+@gives("finite")
 def tan(x: Float) -> Float:
     """The tangent of `x`, in radians. NaN for infinite `x`. Exact reduction: right for arguments of any size."""
     return _tan(x)
@@ -136,6 +145,7 @@ def _limited(x: Float) -> Float:
 
 
 @func
+@gives("finite")
 def asin(x: Float) -> Float:
     """The arc sine of `x` limited to -1..1, in -pi/2..pi/2. NaN for NaN."""
     return _asin_inside(_limited(x))
@@ -162,6 +172,7 @@ def _asin_inside(x: Float) -> Float:
 
 
 @func
+@gives("finite")
 def acos(x: Float) -> Float:
     """The arc cosine of `x` limited to -1..1, in 0..pi. NaN for NaN."""
     return _acos_inside(_limited(x))
@@ -188,6 +199,7 @@ def _acos_inside(x: Float) -> Float:
 
 @func
 @cuda("atanf", "atan")
+@gives("finite")
 def atan(x: Float) -> Float:
     """The arc tangent of `x`, in -pi/2..pi/2."""
     return _atan(x)
@@ -200,6 +212,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("atan2f", "atan2")
+@gives("finite")
 def atan2(y: Float, x: Float) -> Float:
     """The angle of the point (`x`, `y`) from the x axis, in -pi..pi. Zeros and infinities as in C."""
     return _atan2(y, x)
@@ -231,6 +244,7 @@ def _degenerate_atan2(y: Float, x: Float, adj_ret: Float) -> bool:
 
 @func
 @cuda("sinhf", "sinh")
+@gives("overflows")
 def sinh(x: Float) -> Float:
     """The hyperbolic sine of `x`."""
     return _sinh(x)
@@ -243,6 +257,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("coshf", "cosh")
+@gives("overflows")
 def cosh(x: Float) -> Float:
     """The hyperbolic cosine of `x`."""
     return _cosh(x)
@@ -255,6 +270,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("tanhf", "tanh")
+@gives("finite")
 def tanh(x: Float) -> Float:
     """The hyperbolic tangent of `x`."""
     return _tanh(x)
@@ -272,6 +288,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("erff", "erf")
+@gives("finite")
 def erf(x: Float) -> Float:
     """The error function of `x`: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to `x`."""
     return _erf(x)
@@ -284,6 +301,7 @@ def _(x: Float, adj_ret: Float):
 
 @func
 @cuda("erfcf", "erfc")
+@gives("finite")
 def erfc(x: Float) -> Float:
     """The complementary error function of `x`: `1 - erf(x)` without its loss of digits for large `x`."""
     return _erfc(x)
@@ -297,6 +315,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("erfinvf", "erfinv")
 @domain(x=(-0.9, 0.9))
+@gives("any")
 def erfinv(x: Float) -> Float:
     """The inverse error function of `x` in -1..1. Infinite at -1 and 1, NaN beyond."""
     return _erfinv(x)
@@ -311,6 +330,7 @@ def _(x: Float, adj_ret: Float):
 @func
 @cuda("erfcinvf", "erfcinv")
 @domain(x=(0.1, 1.9))
+@gives("any")
 def erfcinv(x: Float) -> Float:
     """The inverse complementary error function of `x` in 0..2. Infinite at 0 and 2, NaN beyond."""
     return _erfcinv(x)

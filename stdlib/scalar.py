@@ -133,6 +133,7 @@ def floordiv(a: Int, b: Int) -> Int:
 
 @func
 @cuda("fmodf", "fmod")
+@gives("any")
 def mod(a: Float, b: Float) -> Float:
     """`a % b`: `a - trunc(a / b) * b`, exact, with the sign of `a`. NaN for infinite `a`, for `b = 0`, and for NaN."""
     return _mod(a, b)

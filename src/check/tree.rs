@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use crate::check::state::definition::Imported;
 use crate::ids::IdVec;
-use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, ConstantId, UnaryOp};
+use crate::ir::{AtomicOp, BinaryOp, CompareOp, Const, ConstantId, Gives, UnaryOp};
 use crate::source::Span;
 use crate::types::Type;
 
@@ -35,6 +35,8 @@ pub struct Function {
     pub by_thread: bool,
     /// The CUDA function that computes the same, such as `sinf`.
     pub cuda_name: Option<String>,
+    /// What it gives for finite arguments, where its code does not show that.
+    pub gives: Option<Gives>,
     /// The body as CUDA C++ text; `body` is empty.
     pub native: Option<String>,
     /// The first `param_count` locals are the parameters.

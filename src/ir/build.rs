@@ -27,6 +27,7 @@ impl Builder {
                 results: Vec::new(),
                 cuda_name: None,
                 native: None,
+                gives: None,
                 library: false,
                 by_block: false,
                 block_threads: None,

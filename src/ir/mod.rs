@@ -187,6 +187,33 @@ pub struct ResultInfo {
     pub name: Option<String>,
 }
 
+/// What a function of finite arguments may give.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Gives {
+    Finite,
+    /// Infinite, where an argument is large.
+    Overflows,
+    /// Infinite or NaN, whatever the arguments.
+    Any,
+}
+
+impl Gives {
+    pub const ALL: [Gives; 3] = [Gives::Finite, Gives::Overflows, Gives::Any];
+
+    /// The word in IR text, and in `@gives` of the library.
+    pub fn name(self) -> &'static str {
+        match self {
+            Gives::Finite => "finite",
+            Gives::Overflows => "overflows",
+            Gives::Any => "any",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Gives> {
+        Gives::ALL.into_iter().find(|gives| gives.name() == name)
+    }
+}
+
 #[derive(Clone, Debug)]
 pub struct Function {
     /// Unique in the module, and a C identifier: `dot_vec3f`. A forward kernel's name is its source
@@ -203,6 +230,8 @@ pub struct Function {
     /// The body as CUDA C++ text. Only CUDA text has it: the instructions stand for "this cannot
     /// run".
     pub native: Option<String>,
+    /// What it gives for finite arguments, where its code does not show that.
+    pub gives: Option<Gives>,
     /// From the built-in library, not from the user's file.
     pub library: bool,
     /// It works on tiles, or calls what does: it computes once for each block of threads.

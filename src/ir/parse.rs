@@ -58,6 +58,7 @@ fn empty_function() -> Function {
         kind: FunctionKind::Device,
         results: Vec::new(),
         cuda_name: None,
+        gives: None,
         native: None,
         library: false,
         by_block: false,
@@ -344,6 +345,13 @@ impl<'t> Parser<'t> {
         }
         if self.eat_word("native") {
             self.function.native = Some(self.text()?);
+        }
+        if self.eat_word("gives") {
+            let word = self.word("what it gives")?;
+            self.function.gives = Gives::from_name(word);
+            if self.function.gives.is_none() {
+                return self.error(format!("`{word}` is not `finite`, `overflows` or `any`"));
+            }
         }
         for phase in [Phase::Augmented, Phase::Backward] {
             if self.eat_word(phase.name()) {

@@ -302,6 +302,9 @@ impl<'a> Printer<'a> {
         if let Some(text) = &function.native {
             self.write(format_args!(" native {}", quote(text)));
         }
+        if let Some(gives) = function.gives {
+            self.write(format_args!(" gives {}", gives.name()));
+        }
         if function.phase != Phase::Forward {
             self.write(format_args!(" {}", function.phase.name()));
         }

@@ -6,7 +6,8 @@
 //! `@struct` class. Every public
 //! entry has a docstring and a gradient decision: a `@func_grad` rule beside it,
 //! `@zero_grad("reason")`, `@no_grad("reason")`, `@compiler_grad("words")`, or, for composites, its
-//! own body. Names that begin with `_` are helpers of the library that users do not see.
+//! own body. `@gives("finite")` says what polynomials do not show: whether finite arguments give
+//! finite results. Names that begin with `_` are helpers of the library that users do not see.
 //!
 //! Entries are parsed when they are first used.
 
@@ -14,6 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use crate::diag::Diagnostics;
+use crate::ir::Gives;
 use crate::memo::lock;
 use crate::source::{FileId, SourceFile, SourceMap};
 use crate::syntax::ast::{self, ExprKind, Item};
@@ -49,6 +51,8 @@ pub struct Entry {
     pub op: Option<String>,
     /// The CUDA functions that compute the same for float32 and float64.
     pub cuda: Option<CudaNames>,
+    /// What it gives for finite arguments (`@gives("finite")`).
+    pub gives: Option<Gives>,
     pub decision: Decision,
     /// The compiler itself knows what it does: `function` has a signature and a doc, but no body
     /// that counts.
@@ -249,6 +253,7 @@ impl Entry {
     fn new(function: Arc<ast::Function>, has_rule: bool) -> Entry {
         let mut op = None;
         let mut cuda = None;
+        let mut gives = None;
         let mut decision = None;
         let (mut intrinsic, mut form) = (false, None);
         let mut domains = Vec::new();
@@ -269,6 +274,7 @@ impl Entry {
                     let float64 = strings.next().unwrap_or_else(|| float32.clone());
                     cuda = Some(CudaNames { float32, float64 });
                 }
+                ("gives", Some(word)) => gives = Gives::from_name(&word),
                 ("zero_grad", Some(reason)) => decision = Some(Decision::Zero(reason)),
                 ("no_grad", Some(reason)) => decision = Some(Decision::None(reason)),
                 ("compiler_grad", Some(words)) => decision = Some(Decision::Compiler(words)),
@@ -281,7 +287,7 @@ impl Entry {
             (None, false) if !intrinsic => Decision::Body,
             (_, false) => Decision::Missing,
         });
-        Entry { function, op, cuda, decision, intrinsic, form, domains }
+        Entry { function, op, cuda, gives, decision, intrinsic, form, domains }
     }
 }
 
@@ -322,6 +328,11 @@ mod tests {
                 }
                 if entry.decision == Decision::Missing {
                     faults.push(format!("{name}: no gradient decision"));
+                }
+                // Polynomials do not show it.
+                let smooth = entry.op.is_none() && !matches!(entry.decision, Decision::Zero(_) | Decision::None(_));
+                if entry.cuda.is_some() && smooth && entry.gives.is_none() {
+                    faults.push(format!("{name}: no `@gives`"));
                 }
             }
         }

@@ -89,6 +89,7 @@ impl<'a> Lowering<'a> {
         b.function.source_name = function.source_name.clone();
         b.function.cuda_name = function.cuda_name.clone();
         b.function.native = function.native.clone();
+        b.function.gives = function.gives;
         b.function.library = function.library;
         b.function.by_block = function.by_block;
         b.function.block_threads = (function.by_block && function.by_thread).then_some(BlockThreads {

@@ -22,30 +22,20 @@
 
 use crate::ids::{IdMap, IdSet, IdVec};
 use crate::ir::{
-    BinaryOp, BlockId, CompareOp, FuncId, Function, Inst, Module, Op, UnaryOp, ValueId, accesses, arithmetic, arrays,
-    effects, jumps, nested, parts, threads, values,
+    BinaryOp, BlockId, CompareOp, FuncId, Function, Gives, Inst, Module, Op, UnaryOp, ValueId, accesses, arithmetic,
+    arrays, effects, jumps, nested, parts, threads, values,
 };
-
-/// What a function of finite arguments may give.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Size {
-    Finite,
-    /// Infinite, where an argument is large.
-    Overflows,
-    /// Infinite or NaN, whatever the arguments.
-    MayBeNonFinite,
-}
 
 /// Which values may meet a zero adjoint, and which are no factors for one.
 pub struct Finite {
     chosen: IdSet<ValueId>,
-    sizes: IdVec<ValueId, Size>,
+    sizes: IdVec<ValueId, Gives>,
     /// Roots that are not zero.
     positive: IdSet<ValueId>,
 }
 
 /// Of functions what they give, as far as asked for: true as long as their bodies stay.
-pub type Sizes = IdMap<FuncId, Size>;
+pub type Sizes = IdMap<FuncId, Gives>;
 
 impl Finite {
     pub fn of(module: &Module, function: &Function, known: &mut Sizes) -> Finite {
@@ -53,7 +43,7 @@ impl Finite {
             module,
             function,
             known,
-            sizes: function.values.ids().map(|_| Size::Finite).collect(),
+            sizes: function.values.ids().map(|_| Gives::Finite).collect(),
             positive: IdSet::default(),
             nonzero: Vec::new(),
             changed: true,
@@ -70,7 +60,7 @@ impl Finite {
 
     /// Whether a result may be infinite where it was not chosen.
     pub fn is_dropped(&self, result: ValueId) -> bool {
-        self.sizes[result] != Size::Finite && self.chosen.contains(&result)
+        self.sizes[result] != Gives::Finite && self.chosen.contains(&result)
     }
 
     /// Whether a root is known to be positive.
@@ -81,29 +71,22 @@ impl Finite {
     /// Whether a factor may make more than zero of a zero adjoint of `result`.
     pub fn may_be_non_finite(&self, factor: ValueId, result: ValueId) -> bool {
         match self.sizes[factor] {
-            Size::Finite => false,
-            Size::Overflows => self.chosen.contains(&result),
-            Size::MayBeNonFinite => true,
+            Gives::Finite => false,
+            Gives::Overflows => self.chosen.contains(&result),
+            Gives::Any => true,
         }
     }
 }
 
-/// Library functions that are finite wherever their arguments are, and those that only overflow,
-/// although a look at their code does not tell.
-const FINITE: [&str; 12] =
-    ["sin", "cos", "tan", "asin", "acos", "atan", "atan2", "tanh", "asinh", "cbrt", "erf", "erfc"];
-const OVERFLOWS: [&str; 3] = ["exp", "sinh", "cosh"];
-
 /// What a function of finite arguments computes on its way, at most.
-pub fn size_of(module: &Module, id: FuncId, known: &mut Sizes) -> Size {
+pub fn what_gives(module: &Module, id: FuncId, known: &mut Sizes) -> Gives {
     if let Some(&known) = known.get(&id) {
         return known;
     }
     let function = &module.functions[id];
-    let mut find = || match function.source_name.as_str() {
-        name if function.library && FINITE.contains(&name) => Size::Finite,
-        name if function.library && OVERFLOWS.contains(&name) => Size::Overflows,
-        _ => Finite::of(module, function, known).sizes.values().copied().max().unwrap_or(Size::Finite),
+    let mut find = || match function.gives {
+        Some(gives) => gives,
+        None => Finite::of(module, function, known).sizes.values().copied().max().unwrap_or(Gives::Finite),
     };
     let size = match module.functions.linked(id) {
         Some(linked) => linked.facts.get_or_find(|| Given(find())).0,
@@ -114,7 +97,7 @@ pub fn size_of(module: &Module, id: FuncId, known: &mut Sizes) -> Size {
 }
 
 /// What a linked function gives.
-struct Given(Size);
+struct Given(Gives);
 
 /// Values that flow into `select`, `min` or `max`.
 fn chosen(function: &Function) -> IdSet<ValueId> {
@@ -197,7 +180,7 @@ struct Search<'a> {
     module: &'a Module,
     function: &'a Function,
     known: &'a mut Sizes,
-    sizes: IdVec<ValueId, Size>,
+    sizes: IdVec<ValueId, Gives>,
     positive: IdSet<ValueId>,
     /// Values that branches around have found not to be zero.
     nonzero: Vec<ValueId>,
@@ -207,7 +190,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn mark(&mut self, value: ValueId, size: Size) {
+    fn mark(&mut self, value: ValueId, size: Gives) {
         if size > self.sizes[value] && self.function.ty(value).scalar_part().is_none_or(|s| s.is_float()) {
             self.sizes[value] = size;
             self.changed = true;
@@ -252,7 +235,7 @@ impl Search<'_> {
                 self.loops = true;
                 let first = usize::from(matches!(inst.op, Op::For { .. }));
                 for (n, &start) in init.iter().enumerate() {
-                    let next = function.yielded(*body).get(n).map_or(Size::Finite, |&v| self.sizes[v]);
+                    let next = function.yielded(*body).get(n).map_or(Gives::Finite, |&v| self.sizes[v]);
                     let size = self.sizes[start].max(next);
                     self.mark(function.blocks[*body].params[first + n], size);
                     self.mark(inst.results[n], size);
@@ -304,9 +287,9 @@ impl Search<'_> {
                     | nested!()
                     | jumps!()) => !op.properties().keeps_finite,
                 };
-                let mut size = if non_finite { Size::MayBeNonFinite } else { Size::Finite };
+                let mut size = if non_finite { Gives::Any } else { Gives::Finite };
                 if let Op::Call(callee, _) = op {
-                    size = size_of(self.module, *callee, self.known);
+                    size = what_gives(self.module, *callee, self.known);
                 }
                 op.for_each_operand(|v| size = size.max(self.sizes[v]));
                 for &result in &inst.results {
@@ -393,7 +376,7 @@ mod tests {
             let named = |v: &ValueId| function.values[*v].name.as_deref() == Some(*name);
             function.values.ids().find(named).unwrap()
         };
-        names.iter().map(value).map(|v| finite.sizes[v] == Size::MayBeNonFinite).collect()
+        names.iter().map(value).map(|v| finite.sizes[v] == Gives::Any).collect()
     }
 
     #[test]

@@ -4,8 +4,10 @@ use smallvec::SmallVec;
 
 use super::reverse::Reverse;
 use crate::analysis::alias::{Root, root};
-use crate::autodiff::analysis::finite::{Size, size_of};
-use crate::ir::{BinaryOp, Check, CompareOp, Const, Derivative, FuncId, Inst, InstId, Op, Step, ValueId, Values};
+use crate::autodiff::analysis::finite::what_gives;
+use crate::ir::{
+    BinaryOp, Check, CompareOp, Const, Derivative, FuncId, Gives, Inst, InstId, Op, Step, ValueId, Values,
+};
 use crate::types::{BOOL, Type};
 
 impl Reverse<'_> {
@@ -85,7 +87,7 @@ impl Reverse<'_> {
         let mut infinite = false;
         inst.op.for_each_operand(|arg| infinite |= non_finite(arg));
         infinite
-            || own && size_of(module, adjoint, &mut self.world.sizes.borrow_mut()) != Size::Finite
+            || own && what_gives(module, adjoint, &mut self.world.sizes.borrow_mut()) != Gives::Finite
             || inst.results.iter().any(|&result| self.facts.finite.is_dropped(result))
     }
 

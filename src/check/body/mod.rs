@@ -307,6 +307,7 @@ impl<'c, 'a> Body<'c, 'a> {
             by_block,
             by_thread,
             cuda_name,
+            gives: definition.entry.as_ref().and_then(|entry| entry.gives),
             native: None,
             locals,
             param_count,

@@ -160,6 +160,7 @@ impl Checker<'_> {
             by_block: false,
             by_thread: false,
             cuda_name: None,
+            gives: None,
             native: None,
             locals: locals.into_iter().collect(),
             param_count,

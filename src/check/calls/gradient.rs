@@ -377,6 +377,7 @@ impl<'a> Body<'_, 'a> {
             by_block,
             by_thread,
             cuda_name: None,
+            gives: None,
             native: None,
             locals,
             param_count,

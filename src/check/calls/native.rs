@@ -124,6 +124,7 @@ impl Checker<'_> {
             by_block: false,
             by_thread: false,
             cuda_name: None,
+            gives: None,
             native: Some(text),
             locals,
             param_count,

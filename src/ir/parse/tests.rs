@@ -19,7 +19,7 @@ struct vec2f' {
   t: transformf
 }
 
-func @helper_i(%x: int32, %acc: local(float32, 4, 2)) -> (int32, float64, ref 0 int32) source "helper" library cuda "helper" {
+func @helper_i(%x: int32, %acc: local(float32, 4, 2)) -> (int32, float64, ref 0 int32) source "helper" library cuda "helper" gives overflows {
   %0: float64 = const -1.5e-300
   %1: int32 = const -2147483648
   %i: int32 = const 1
@@ -290,6 +290,7 @@ fn assert_same(a: &Module, b: &Module) {
             results,
             cuda_name,
             native,
+            gives,
             library,
             by_block,
             block_threads,
@@ -309,6 +310,7 @@ fn assert_same(a: &Module, b: &Module) {
         let typed = |results: &[ResultInfo]| results.iter().map(|r| (r.ty, r.role)).collect::<Vec<_>>();
         assert_eq!(typed(results), typed(&g.results), "{name}");
         assert_eq!((cuda_name, native, library, phase), (&g.cuda_name, &g.native, &g.library, &g.phase), "{name}");
+        assert_eq!(gives, &g.gives, "{name}");
         assert_eq!((*by_block, *block_threads), (g.by_block, g.block_threads), "{name}");
         assert_eq!((derivative, tape), (&g.derivative, &g.tape), "{name}");
         assert_eq!(places(a, f), places(b, g), "{name}");

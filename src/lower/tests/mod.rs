@@ -68,6 +68,7 @@ impl Fun {
                 by_block: false,
                 by_thread: false,
                 cuda_name: None,
+                gives: None,
                 native: None,
                 locals,
                 param_count: params.len() as u32,
