@@ -8,7 +8,7 @@ use super::vars::Variables;
 use crate::ids::IdMap;
 use crate::ir::{
     Access, BinaryOp, BlockId, CompareOp, Const, FuncId, Function, Inst, Op, Path, Step, UnaryOp, ValueDef, ValueId,
-    effects, jumps, reports, threads,
+    effects, jumps, reports, threads, together,
 };
 use crate::types::{Scalar, Type};
 
@@ -321,6 +321,9 @@ impl<'a> Describer<'a> {
             ValueDef::Param(..) => return None,
             ValueDef::Result(inst, _) => &function.insts[inst],
         };
+        if matches!(inst.op, Op::Product(..)) {
+            return Some("patch".to_string());
+        }
         let word = match &inst.op {
             Op::Load(Access { path, .. }) if path.is_empty() => "element",
             Op::Load(_) | Op::Extract(..) => "part",
@@ -333,7 +336,6 @@ impl<'a> Describer<'a> {
             Op::SharedArray => "tile",
             Op::Exchange(exchange, _) if exchange.ask.shuffles() => "shuffled",
             Op::Exchange(..) => "threads",
-            Op::Product(..) => "patch",
             Op::ThreadIndex(n) => ["i", "j", "k", "l"].get(usize::from(*n)).copied().unwrap_or("i"),
             Op::BlockDim => "block_size",
             Op::ThreadInBlock => "lane",
@@ -355,8 +357,7 @@ impl<'a> Describer<'a> {
             | Op::Address(_)
             | Op::ArrayAt { .. }
             | Op::Store { .. }
-            | Op::Barrier
-            | Op::Copy(..)
+            | together!()
             | reports!()
             | Op::For { .. }
             | Op::While { .. }
