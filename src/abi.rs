@@ -18,6 +18,7 @@
 //!   one byte.
 
 use std::ffi::c_void;
+use std::mem::offset_of;
 
 use crate::types::{Layout, MAX_DIMS, Scalar, StructTable, Type};
 
@@ -225,6 +226,39 @@ pub struct HostStatus {
     pub visited: u32,
     pub note_thread: u64,
 }
+
+/// What code of a device with tests records in the module that it is loaded in
+/// ([`DEVICE_STATUS`]), as [`HostStatus`] does up to `index`. All of it is zero before.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DeviceStatus {
+    pub kind: u32,
+    pub site: u32,
+    pub dim: u32,
+    pub extent: i32,
+    pub index: i64,
+    /// The coordinates of the thread.
+    pub thread: [u32; MAX_DIMS],
+    /// As there, with its thread.
+    pub note: u32,
+    pub note_thread: [u32; MAX_DIMS],
+    unused: u32,
+    /// The address of another record: what is recorded here is written there too, `kind` and `note`
+    /// last. 0: there is none.
+    pub copy: u64,
+}
+
+/// The name of that record.
+pub const DEVICE_STATUS: &str = "kc_status";
+
+const _: () = {
+    assert!(offset_of!(DeviceStatus, kind) == offset_of!(HostStatus, kind));
+    assert!(offset_of!(DeviceStatus, site) == offset_of!(HostStatus, site));
+    assert!(offset_of!(DeviceStatus, dim) == offset_of!(HostStatus, dim));
+    assert!(offset_of!(DeviceStatus, extent) == offset_of!(HostStatus, extent));
+    assert!(offset_of!(DeviceStatus, index) == offset_of!(HostStatus, index));
+    assert!(offset_of!(DeviceStatus, thread) == offset_of!(HostStatus, thread));
+};
 
 impl HostStatus {
     pub const OK: u32 = 0;

@@ -54,12 +54,17 @@ fn noted(log: &Path, kind: &str) -> Vec<Value> {
 /// Runs `kc` on the launch of [`OUTSIDE`] with `n` elements and `index` where the driver behaves as
 /// `environment` says. Gives the exit code and what was said; nothing may be left on the device.
 fn run(index: &str, n: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {
+    run_with(&[], index, n, environment)
+}
+
+fn run_with(more: &[&str], index: &str, n: &str, environment: &[(&str, &str)]) -> (Option<i32>, String) {
     let logs = tempfile::tempdir().expect("a folder");
     let log = logs.path().join("log");
     let output = command(KC, &log)
         .arg("run")
         .arg(folder().join("outside.py"))
         .args(["--dim", "100", "--arg", &format!("x=ones:{n}"), "--arg", index, "--device", "cuda", "--print", "x"])
+        .args(more)
         .envs(environment.iter().copied())
         .output()
         .expect("kc starts");
@@ -198,12 +203,26 @@ fn what_the_driver_refuses_is_said_and_nothing_is_left() {
 
 #[test]
 fn an_illegal_access_is_explained() {
-    let (code, said) = run("index=7", "100", &[]);
+    let (code, said) = run_with(&["--unchecked"], "index=7", "100", &[]);
     assert_eq!(code, Some(1), "{said}");
     assert!(said.contains("E1107") && said.contains("memory that is not an array's"), "{said}");
     assert!(said.contains("--device host"), "{said}");
     // The simulated GPU knows where.
     assert!(said.contains("error[E1101]: thread 93 of block 0 reads 4 bytes outside of every array"), "{said}");
+}
+
+/// As on the host, and the rest of the launch runs.
+#[test]
+fn an_index_outside_is_found_by_the_thread_that_uses_it() {
+    let (code, said) = run("index=1", "100", &[]);
+    assert_eq!(code, Some(1), "{said}");
+    let words = "E1101]: index 100 is out of bounds for dimension 0 of `x`, which has extent 100, in thread (99)";
+    assert!(said.contains(words) && said.contains("outside.py:7:26") && said.contains("x[index + i]"), "{said}");
+    assert!(!said.contains("E1107"), "{said}");
+    let (code, said) = run("index=-3", "100", &[]);
+    assert_eq!(code, Some(0), "negative indices count from the end: {said}");
+    let (code, said) = run_with(&["--gradient"], "index=1", "100", &[]);
+    assert!(code == Some(1) && said.contains(words), "{said}");
 }
 
 #[test]

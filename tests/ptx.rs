@@ -9,7 +9,7 @@ mod sample;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kc::codegen::llvm::{Arch, ArrayLayout, Grid, Opt, PtxOptions, TensorCores};
+use kc::codegen::llvm::{Arch, ArrayLayout, Checks, Grid, Opt, PtxOptions, TensorCores};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{FuncId, Module};
 use kc::run::devices::sim::Kernel;
@@ -25,12 +25,33 @@ struct Variant {
     grid: Grid,
     layout: ArrayLayout,
     opt: Opt,
+    checks: Checks,
 }
 
-static VARIANTS: [Variant; 3] = [
-    Variant { name: "any grid", grid: Grid::Any, layout: ArrayLayout::Strided, opt: Opt::Full },
-    Variant { name: "any grid, lean", grid: Grid::Any, layout: ArrayLayout::Strided, opt: Opt::Lean },
-    Variant { name: "contiguous", grid: Grid::Covering, layout: ArrayLayout::Contiguous, opt: Opt::Full },
+static VARIANTS: [Variant; 4] = [
+    Variant { name: "any grid", grid: Grid::Any, layout: ArrayLayout::Strided, opt: Opt::Full, checks: Checks::None },
+    Variant {
+        name: "any grid, lean",
+        grid: Grid::Any,
+        layout: ArrayLayout::Strided,
+        opt: Opt::Lean,
+        checks: Checks::None,
+    },
+    Variant {
+        name: "contiguous",
+        grid: Grid::Covering,
+        layout: ArrayLayout::Contiguous,
+        opt: Opt::Full,
+        checks: Checks::None,
+    },
+    // Nothing is wrong in these launches: they give the same, and record nothing.
+    Variant {
+        name: "with tests",
+        grid: Grid::Any,
+        layout: ArrayLayout::Contiguous,
+        opt: Opt::Lean,
+        checks: Checks::Recorded,
+    },
 ];
 
 impl Device for Variant {
@@ -47,9 +68,9 @@ impl Device for Variant {
     }
 
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> kc::run::Result<Box<dyn Executable>> {
-        let Variant { grid, layout, opt, .. } = *self;
+        let Variant { grid, layout, opt, checks, .. } = *self;
         let (arch, tensor_cores) = (Arch::DEFAULT, TensorCores::On);
-        let options = PtxOptions { arch, opt, fmad: false, layout, grid, checked: false, tensor_cores };
+        let options = PtxOptions { arch, opt, fmad: false, layout, grid, checks, tensor_cores };
         let kernel = Kernel::load(module, kernel, &options, how.trial)?;
         // Strided arrays may lie at any multiple of their scalars.
         Ok(Box::new(if layout == ArrayLayout::Strided { kernel.shifted(8) } else { kernel }))

@@ -42,6 +42,24 @@ def devices() -> list:
     return _device.devices()
 
 
+class checked:
+    """Launches on a GPU within ``with kc.checked():`` test every index, as those on the host do, and every ``assert``.
+
+    What is wrong is left out, and recorded; the next wait, or the next call, raises it: ``kc.IndexError`` with the thread, the array
+    and the line. With ``KC_CHECKED=1`` in the environment all launches do. It holds for all threads of the program.
+    """
+
+    def __init__(self, on: bool = True):
+        self._on = on
+
+    def __enter__(self):
+        self._before = _native.check_launches(self._on)
+        return self
+
+    def __exit__(self, *_):
+        _native.check_launches(self._before)
+
+
 def struct(cls):
     """Makes a struct of kernels of a class with annotated fields: ``@kc.struct``."""
     from . import _types
@@ -230,6 +248,7 @@ def _register():
     import atexit
     import os
 
+    _native.check_launches(os.environ.get("KC_CHECKED", "0") not in ("", "0"))
     os.register_at_fork(after_in_child=_after_fork)
     atexit.register(_at_exit)
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use kc::Outcome;
 use kc::analysis::alias::Root;
-use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part, Queue};
+use kc::embed::{Dim, Form, Gradient, ParameterGradient, Part};
 use kc::types::Type;
 use numpy::PyUntypedArray;
 use pyo3::prelude::*;
@@ -173,7 +173,7 @@ impl<'py> Call<'_, 'py> {
         let binder = filled(binder, self.values)?;
         let ran = match binder.gpu().map_err(|refused| refused.raise(py))? {
             Some(Gpu { ordinal, stream }) => {
-                let queue = Queue { ordinal, stream };
+                let queue = device::queue(py, ordinal, stream)?;
                 if !gradient.is_alone() {
                     device::takes_memory(py)?;
                 }
@@ -281,7 +281,7 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
     let binder = filled(Binder::new(signature.0, signature.1).anywhere(), &values)?;
     let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
     if let Some(Gpu { ordinal, stream }) = binder.gpu().map_err(|refused| refused.raise(py))? {
-        let queue = Queue { ordinal, stream };
+        let queue = device::queue(py, ordinal, stream)?;
         binder.wrote(true);
         // SAFETY: as for launches there; who called has looked at the order of threads.
         let ran = py.detach(|| unsafe { ready.tangents_resident(&dim, laid, queue) });

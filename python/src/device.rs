@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use kc::embed::Queue;
 use kc::run::devices::cuda::Card;
 use numpy::npyffi::PyArrayObject;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
@@ -12,6 +13,7 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::error::{self, Refused};
+use crate::kernel::warn;
 use crate::view::{LEGACY, of_numpy};
 
 /// Memory of a GPU, or of the host for its copies.
@@ -109,6 +111,37 @@ pub fn waits(py: Python<'_>) -> PyResult<()> {
     let text = "a graph is captured, and nothing can be read, written or waited for from the host meanwhile";
     let help = "do that before the `with` block of the graph; what looks for races reads arrays once: run the launch once before";
     Err(Refused::new("E1104", text).help(help).raise(py))
+}
+
+/// Whether launches on a GPU test every index from now on.
+static CHECKED: AtomicBool = AtomicBool::new(false);
+
+/// Says so; gives what was said before.
+#[pyfunction]
+pub fn check_launches(on: bool) -> bool {
+    CHECKED.swap(on, Ordering::SeqCst)
+}
+
+/// Whether launches on a GPU test every index now.
+#[pyfunction]
+pub fn are_checked() -> bool {
+    CHECKED.load(Ordering::SeqCst)
+}
+
+/// Where a launch goes. Raises what threads of launches before it recorded, if that is known.
+pub fn queue(py: Python<'_>, ordinal: Option<i32>, stream: u64) -> PyResult<Queue> {
+    if let Some(ordinal) = ordinal {
+        told(py, ordinal)?;
+    }
+    Ok(Queue { ordinal, checked: are_checked(), stream })
+}
+
+/// Raises what threads of a GPU recorded, as far as it is known: all of the launches that were
+/// waited for.
+pub fn told(py: Python<'_>, ordinal: i32) -> PyResult<()> {
+    let (error, warnings) = kc::embed::told(ordinal);
+    warn(py, warnings)?;
+    error.map_or(Ok(()), |error| Err(error::raise(py, &error)))
 }
 
 /// The exception for an error of kc's library.
@@ -293,7 +326,8 @@ pub fn card_free(py: Python<'_>, ordinal: i32) -> PyResult<usize> {
 pub fn card_wait(py: Python<'_>, ordinal: i32, stream: Option<u64>) -> PyResult<()> {
     let card = card(py, ordinal)?;
     waits(py)?;
-    py.detach(|| stream.map_or_else(|| card.wait_all(), |stream| card.wait(stream))).map_err(|fail| raise(py, fail))
+    py.detach(|| stream.map_or_else(|| card.wait_all(), |stream| card.wait(stream))).map_err(|fail| raise(py, fail))?;
+    told(py, ordinal)
 }
 
 /// Whether an array is in the memory of a GPU.

@@ -5,7 +5,7 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::device::{Memory, Whose, card, current_stream, keep, of, raise, waits};
+use crate::device::{Memory, Whose, card, current_stream, keep, of, raise, told, waits};
 use crate::gpu::by_rows;
 use crate::memory::{Place, over};
 use crate::view::{self, View};
@@ -142,7 +142,12 @@ pub fn far_copy(to: &Bound<'_, PyUntypedArray>, from: &Bound<'_, PyUntypedArray>
         }
         (None, None) => return Err(PyRuntimeError::new_err("both arrays are the host's (this is a fault of kc)")),
     };
-    done.map_err(|fail| raise(py, fail))
+    done.map_err(|fail| raise(py, fail))?;
+    match (&target, &source) {
+        (Some(memory), None) | (None, Some(memory)) => told(py, memory.get().card().ordinal()),
+        // Nothing was waited for.
+        _ => Ok(()),
+    }
 }
 
 /// An array of another library that is in the memory of a GPU, as one of this half: the same
@@ -211,5 +216,6 @@ pub fn fetched(array: &Bound<'_, PyUntypedArray>, memory: &Memory, place: &Place
     // SAFETY: the memory has so many bytes.
     py.detach(|| unsafe { memory.card().download(bytes.as_mut_ptr(), low, bytes.len(), stream) })
         .map_err(|fail| raise(py, fail))?;
+    told(py, memory.card().ordinal())?;
     Ok(bytes)
 }

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kc::diag::counted;
-use kc::embed::{Dim, Form, Queue, Signature};
+use kc::embed::{Dim, Form, On, Signature};
 use kc::run::devices::TrapKind;
 use kc::types::{Scalar, StructTable, Type};
 use pyo3::exceptions::PyTypeError;
@@ -16,6 +16,7 @@ use smallvec::SmallVec;
 
 use crate::arguments::Parts;
 use crate::bind::{self, Binder};
+use crate::device;
 use crate::error::{self, Refused};
 use crate::module::{Module, interruptible};
 use crate::tape::{self, Tape};
@@ -69,7 +70,7 @@ impl Ready {
             binder.bind(n, value).map_err(|fault| fault.raise(py))?;
         }
         if let Some(Gpu { ordinal, stream }) = binder.gpu().map_err(|refused| refused.raise(py))? {
-            let queue = Queue { ordinal, stream };
+            let queue = device::queue(py, ordinal, stream)?;
             binder.wrote(true);
             // SAFETY: as below; memory that is freed meanwhile is used again behind the launch, by
             // libraries that know of the stream.
@@ -225,14 +226,15 @@ impl Kernel {
     /// Compiles the kernel for a GPU and loads it there; `gradients`: with its derivatives.
     fn _load_on(slf: &Bound<'_, Kernel>, ordinal: i32, gradients: bool) -> PyResult<()> {
         let (py, current) = (slf.py(), Kernel::current(slf)?);
+        let on = On { ordinal, checked: device::are_checked() };
         let kernel = current.get().ready(py)?.kernel.clone();
         let load = move || {
             if !gradients {
-                return kernel.load_resident(ordinal);
+                return kernel.load_resident(on);
             }
             let gradient = kernel.gradient_of(Form::default())?;
-            kernel.load_gradient_resident(&gradient, ordinal)?;
-            kernel.load_tangents_resident(ordinal)
+            kernel.load_gradient_resident(&gradient, on)?;
+            kernel.load_tangents_resident(on)
         };
         interruptible(py, load)?.map_err(|error| error::raise(py, &error))
     }

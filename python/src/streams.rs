@@ -68,7 +68,8 @@ impl RawEvent {
 
     /// Waits for it.
     fn reach(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.card.reach(&self.event)).map_err(|fail| raise(py, fail))
+        py.detach(|| self.card.reach(&self.event)).map_err(|fail| raise(py, fail))?;
+        device::told(py, self.card.ordinal())
     }
 
     /// Milliseconds from it to another one; both were reached.
@@ -111,6 +112,7 @@ pub fn capture_end(py: Python<'_>, ordinal: i32, stream: u64) -> PyResult<RawGra
 impl RawGraph {
     /// Does it all behind what a stream does.
     fn replay(&self, py: Python<'_>, stream: u64) -> PyResult<()> {
+        device::told(py, self.card.ordinal())?;
         for memory in &self.memory {
             memory.get().wrote_all();
         }

@@ -77,7 +77,7 @@ pub(super) struct Args {
     /// x86-64-v2 on, of which a program runs the best that its machine has.
     #[arg(long, default_value = "native", value_name = "CPU", value_parser = cpu)]
     cpu: Cpu,
-    /// Object files test every array index and report the first that is out of bounds.
+    /// Object files and PTX test every array index and report the first that is out of bounds.
     #[arg(long)]
     checked: bool,
     /// A text in front of the names of kernels and structs in all results, so that programs can

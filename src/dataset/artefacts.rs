@@ -5,7 +5,9 @@ use std::path::Path;
 
 use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
-use crate::codegen::llvm::{self, Arch, ArrayLayout, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions, TensorCores};
+use crate::codegen::llvm::{
+    self, Arch, ArrayLayout, Checks, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions, TensorCores,
+};
 use crate::diag::Level;
 use crate::driver::{Compilation, Compiler, Gradients, Request, Timings};
 use crate::ir::{self, FuncId, Module, Phase};
@@ -193,7 +195,7 @@ pub fn device(arch: Arch) -> PtxOptions {
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
-        checked: false,
+        checks: Checks::None,
         tensor_cores: TensorCores::On,
     }
 }

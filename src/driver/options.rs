@@ -87,7 +87,7 @@ pub struct Options {
     pub debug: Option<PathBuf>,
     /// The processor that objects are for.
     pub cpu: Cpu,
-    /// Objects test every array index.
+    /// Objects and PTX test every array index.
     pub checked: bool,
     /// The architectures for which this compilation writes PTX: the metadata names them.
     pub ptx: Vec<Arch>,

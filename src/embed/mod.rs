@@ -10,6 +10,7 @@
 //! | `derivative` | how are its derivatives? |
 //! | `second` | and those of its gradients? |
 //! | `resident` | how does either run where a GPU's arrays are? |
+//! | `reports` | what did threads there do wrong? |
 //! | `mirror` | where does a gradient there keep what it writes down? |
 //! | `watch` | which runs of a gradient may be made again? |
 //! | `error` | why did something not work? |
@@ -28,6 +29,7 @@ mod kernel;
 mod messages;
 mod mirror;
 mod module;
+mod reports;
 mod resident;
 mod second;
 mod watch;
@@ -42,4 +44,5 @@ pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome, Warning};
 pub use module::{Finding, Given, Module};
-pub use resident::Queue;
+pub use reports::told;
+pub use resident::{On, Queue};

@@ -14,23 +14,38 @@ use super::{Error, Kernel, Outcome};
 use crate::abi::LaunchBounds;
 use crate::diag::Code;
 use crate::driver;
-use crate::ir::{FuncId, Module, TapeRole};
-use crate::run::devices::{Job, Report, Resident};
+use crate::ir::{FuncId, TapeRole};
+use crate::run::devices::{How, Job, Report, Resident};
 use crate::run::gradients::gradient;
+use crate::run::program::Program;
 use crate::run::{Result, fail, session};
 
 use super::mirror::Mirror;
+use super::reports;
 
-/// Entries of one module as they are loaded on GPUs, by their numbers and those of the GPUs.
+/// Entries of one program as they are loaded on GPUs, by their numbers, those of the GPUs, and
+/// whether they have tests.
 #[derive(Default)]
-pub(super) struct Residents(Mutex<HashMap<(FuncId, i32), Arc<Resident>>>);
+pub(super) struct Residents(Mutex<HashMap<(FuncId, i32, bool), Arc<Resident>>>);
+
+/// Where code is loaded, and of which kind.
+#[doc(hidden)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct On {
+    /// The number of the GPU.
+    pub ordinal: i32,
+    /// Threads that are in error record it, and [`told`] says it.
+    pub checked: bool,
+}
 
 impl Residents {
     /// The entry on a GPU, loaded when it is first asked for, unless that is for a stream that
     /// another library captures.
-    fn on(&self, ordinal: i32, module: &Module, entry: FuncId, stream: Option<u64>) -> Result<Arc<Resident>> {
+    fn on(&self, on: On, program: &Arc<Program>, entry: FuncId, stream: Option<u64>) -> Result<Arc<Resident>> {
+        let On { ordinal, checked } = on;
+        let (module, key) = (&program.module, (entry, ordinal, checked));
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(found) = known().get(&(entry, ordinal)) {
+        if let Some(found) = known().get(&key) {
             return Ok(found.clone());
         }
         if stream.is_some_and(|stream| Resident::is_captured(ordinal, stream)) {
@@ -41,10 +56,15 @@ impl Residents {
             error.help = Some(format!("load it before: {load}, or do once what the graph is to do"));
             return Err(error);
         }
-        let load = || Resident::load(module, entry, &HOW, ordinal);
+        let how = How { checked, ..HOW };
+        let load = || Resident::load(module, entry, &how, ordinal);
         let made = Arc::new(driver::guard(load).unwrap_or_else(|fault| Err(Box::new(fault.into())))?);
         // Two threads may both load it; one's is kept.
-        Ok(known().entry((entry, ordinal)).or_insert(made).clone())
+        let kept = known().entry(key).or_insert(made).clone();
+        if checked {
+            reports::watch(ordinal, &kept, program, entry);
+        }
+        Ok(kept)
     }
 }
 
@@ -54,21 +74,23 @@ impl Residents {
 pub struct Queue {
     /// The GPU in whose memory the arrays are. None: the driver is asked.
     pub ordinal: Option<i32>,
+    /// As [`On::checked`].
+    pub checked: bool,
     /// A `CUstream`.
     pub stream: u64,
 }
 
 impl Queue {
     /// The GPU in whose memory all arrays are.
-    fn ordinal(self, bound: &Bound) -> Result<i32> {
-        self.ordinal.map_or_else(|| one_gpu(bound), Ok)
+    fn on(self, bound: &Bound) -> Result<On> {
+        let ordinal = self.ordinal.map_or_else(|| one_gpu(bound), Ok)?;
+        Ok(On { ordinal, checked: self.checked })
     }
 }
 
 #[doc(hidden)]
 impl Kernel {
-    /// Puts a launch behind what a stream of a GPU does already, and does not wait for it. Indices
-    /// are not tested.
+    /// Puts a launch behind what a stream of a GPU does already, and does not wait for it.
     ///
     /// # Errors
     /// The arguments do not fit (`E1006`), there is no driver or no such GPU (`E1104`), or it
@@ -82,7 +104,7 @@ impl Kernel {
         let program = shared.module.program();
         let run = || {
             let bounds = self.bounds(dim)?;
-            let to = Target { loaded: &shared.resident, module: &program.module, ordinal: queue.ordinal(bound)? };
+            let to = Target { loaded: &shared.resident, program, on: queue.on(bound)? };
             // SAFETY: the caller's promise.
             unsafe { self.behind(&to, shared.forward, &bounds, bound.block(), queue.stream) }
         };
@@ -94,9 +116,9 @@ impl Kernel {
     ///
     /// # Errors
     /// There is no driver or no such GPU (`E1104`), or it refuses the code.
-    pub fn load_resident(&self, ordinal: i32) -> std::result::Result<(), Error> {
+    pub fn load_resident(&self, on: On) -> std::result::Result<(), Error> {
         let (shared, program) = (&*self.shared, self.shared.module.program());
-        let loaded = shared.resident.on(ordinal, &program.module, shared.forward, None);
+        let loaded = shared.resident.on(on, program, shared.forward, None);
         loaded.map(drop).map_err(|error| self.error(error, program))
     }
 
@@ -104,15 +126,15 @@ impl Kernel {
     ///
     /// # Errors
     /// As there.
-    pub fn load_gradient_resident(&self, gradient: &Gradient, ordinal: i32) -> std::result::Result<(), Error> {
-        let module = &gradient.program.module;
+    pub fn load_gradient_resident(&self, gradient: &Gradient, on: On) -> std::result::Result<(), Error> {
         let run = || {
             let entries = gradient::entries(&gradient.program, gradient.forward)?;
             let alone = gradient.alone.as_ref().map(|alone| alone.entry);
             // A run of both parts has the forward entry first, where none records.
             let first = entries.augmented.unwrap_or(gradient.forward);
             let all = [Some(first), alone, entries.backward];
-            all.into_iter().flatten().try_for_each(|entry| gradient.resident.on(ordinal, module, entry, None).map(drop))
+            let load = |entry| gradient.resident.on(on, &gradient.program, entry, None).map(drop);
+            all.into_iter().flatten().try_for_each(load)
         };
         run().map_err(|error| self.error(error, &gradient.program))
     }
@@ -121,12 +143,12 @@ impl Kernel {
     ///
     /// # Errors
     /// As there, or there is no forward mode (`E1103`).
-    pub fn load_tangents_resident(&self, ordinal: i32) -> std::result::Result<(), Error> {
+    pub fn load_tangents_resident(&self, on: On) -> std::result::Result<(), Error> {
         let tangents = self.forward_mode()?;
         if tangents.is_in_order() {
             return Ok(());
         }
-        let loaded = tangents.resident.on(ordinal, &tangents.program.module, tangents.kernel, None);
+        let loaded = tangents.resident.on(on, &tangents.program, tangents.kernel, None);
         loaded.map(drop).map_err(|error| self.error(error, &tangents.program))
     }
 
@@ -175,7 +197,7 @@ impl Kernel {
         if bound.lacks_gradients(&module.structs) {
             return Err(fail(Code::E1104, "an array in the memory of a GPU has no gradient there"));
         }
-        let to = Target { loaded: &gradient.resident, module, ordinal: queue.ordinal(bound)? };
+        let to = Target { loaded: &gradient.resident, program: &gradient.program, on: queue.on(bound)? };
         let dims = dim.extents().len();
         if let Some(alone) = gradient.alone.as_ref().filter(|_| part == Part::Backward) {
             let block = bound.grown(alone.size);
@@ -201,7 +223,7 @@ impl Kernel {
         }
         // SAFETY: the caller's promise; nothing of the arrays is read here.
         let mut arguments = unsafe { gradient.signature.arguments(bound, forward, &module.structs) }?;
-        let mut mirror = Mirror::new(to.ordinal, queue.stream)?;
+        let mut mirror = Mirror::new(to.on.ordinal, queue.stream)?;
         let mut run = |id: FuncId, block: *const c_void, more: &[(u64, u64)]| {
             // SAFETY: the block is that of the entry, and `more` is its memory, all of zeros before
             // its first run.
@@ -241,7 +263,7 @@ impl Kernel {
                 error.help = Some(ON_HOST.to_string());
                 return Err(error);
             }
-            let to = Target { loaded: &tangents.resident, module: &program.module, ordinal: queue.ordinal(bound)? };
+            let to = Target { loaded: &tangents.resident, program, on: queue.on(bound)? };
             // SAFETY: the caller's promise.
             unsafe { self.behind(&to, *kernel, &bounds, bound.block(), queue.stream) }
         };
@@ -281,7 +303,7 @@ impl Kernel {
     ) -> Result<()> {
         let threads = self.block_dim.unwrap_or(Job::BLOCK_DIM);
         // SAFETY: the caller's promise.
-        unsafe { to.loaded.on(to.ordinal, to.module, entry, Some(stream))?.launch(stream, bounds, block, threads) }
+        unsafe { to.loaded.on(to.on, to.program, entry, Some(stream))?.launch(stream, bounds, block, threads) }
     }
 }
 
@@ -291,8 +313,8 @@ const ON_HOST: &str = "copy the arrays to the host: from Python, with `x.to(\"cp
 /// The code of a launch, and the GPU.
 struct Target<'a> {
     loaded: &'a Residents,
-    module: &'a Module,
-    ordinal: i32,
+    program: &'a Arc<Program>,
+    on: On,
 }
 
 /// The GPU in whose memory all arrays are, by what the driver says of their addresses.

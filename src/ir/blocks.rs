@@ -23,13 +23,18 @@ impl Function {
 
     /// Whether there is an instruction that is `wanted`, in whatever block.
     pub fn has(&self, wanted: impl Fn(&Inst) -> bool) -> bool {
+        self.has_below(self.entry, wanted)
+    }
+
+    /// The same of a block and those nested in it.
+    pub fn has_below(&self, block: BlockId, wanted: impl Fn(&Inst) -> bool) -> bool {
         fn search(function: &Function, block: BlockId, wanted: &impl Fn(&Inst) -> bool) -> bool {
             function.blocks[block].insts.iter().any(|&id| {
                 let inst = &function.insts[id];
                 wanted(inst) || inst.op.blocks().into_iter().any(|nested| search(function, nested, wanted))
             })
         }
-        search(self, self.entry, &wanted)
+        search(self, block, &wanted)
     }
 
     /// Whether blocks are nested in more than `depth` others.

@@ -7,15 +7,27 @@ use crate::run::messages;
 
 /// What a note of a launch with `dims` dimensions means.
 pub fn describe_note(note: &Note, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
-    let at: Vec<String> = devices::coordinates(bounds, dims, note.thread).iter().map(u64::to_string).collect();
-    let message = devices::near_degenerate(&format!("thread ({})", at.join(", ")), &note.why);
+    note_of(note, &devices::coordinates(bounds, dims, note.thread))
+}
+
+/// What a note means of the thread with these coordinates.
+pub fn note_of(note: &Note, thread: &[u64]) -> Diagnostic {
+    let message = devices::near_degenerate(&format!("thread ({})", shown(thread)), &note.why);
     messages::near_degenerate(message, note.span)
+}
+
+fn shown(thread: &[u64]) -> String {
+    thread.iter().map(u64::to_string).collect::<Vec<String>>().join(", ")
 }
 
 /// What a trap of a launch with `dims` dimensions means.
 pub fn describe_trap(trap: &Trap, bounds: &LaunchBounds, dims: usize) -> Diagnostic {
-    let at: Vec<String> = devices::coordinates(bounds, dims, trap.thread).iter().map(u64::to_string).collect();
-    let thread = at.join(", ");
+    trap_of(trap, &devices::coordinates(bounds, dims, trap.thread))
+}
+
+/// What a trap means of the thread with these coordinates.
+pub fn trap_of(trap: &Trap, thread: &[u64]) -> Diagnostic {
+    let thread = shown(thread);
     match &trap.kind {
         TrapKind::OutOfBounds { array, dim, index, extent } => {
             let array = array.as_ref().map_or("the array".to_string(), |name| format!("`{name}`"));

@@ -5,8 +5,8 @@ use std::ffi::c_void;
 use kc::abi;
 use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{
-    Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions, TensorCores,
-    emit_llvm_ir, emit_plan, emit_ptx,
+    Arch, ArrayLayout, Atomics, Checks, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions,
+    TensorCores, emit_llvm_ir, emit_plan, emit_ptx,
 };
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
 use kc::ir::{FuncId, Module};
@@ -353,7 +353,7 @@ pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
         fmad: true,
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
-        checked: false,
+        checks: Checks::None,
         tensor_cores: TensorCores::On,
     }
 }

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use kc::abi::{HostStatus, LaunchBounds};
 use kc::codegen::cuda::{CudaOptions, Texts, emit};
-use kc::codegen::llvm::{Arch, ArrayLayout, Atomics, Cpu, Grid, HostModule, HostOptions, Opt, PtxOptions, TensorCores};
+use kc::codegen::llvm::{
+    Arch, ArrayLayout, Atomics, Checks, Cpu, Grid, HostModule, HostOptions, Opt, PtxOptions, TensorCores,
+};
 use kc::diag::Level;
 use kc::driver::{Compiler, Request};
 use kc::ir::interp::{Outcome, run_kernel};
@@ -312,7 +314,7 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         fmad: false,
         layout: ArrayLayout::Strided,
         grid: Grid::Covering,
-        checked: false,
+        checks: Checks::None,
         tensor_cores: TensorCores::Off,
     };
     let codes = match Kernel::load_all(module, &kernels, &options, &Trial::PLAIN) {

@@ -7,7 +7,8 @@
 //! from rule 9.
 
 use super::builder::{AtomicRMWBinOp, IntPredicate, Val};
-use super::lower::{Frame, Lower, Scalars};
+use super::lower::{Frame, Lower, Scalars, Target};
+use super::options::Checks;
 use super::rows::Rows;
 use super::warp::Same;
 use crate::ir::{Access, AtomicOp, Inst, ValueId};
@@ -157,16 +158,19 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         operands: &Scalars<'ctx>,
     ) -> Scalars<'ctx> {
         let place = self.place(frame, access, inst.span);
-        let part = self.part(frame, &place, &access.path);
-        let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
-        self.when(part.exists, |lower| {
-            if same == (Same::Always { waits: true }) && lower.add_to_own(op, s, part.pointer, operands) {
-                return Scalars::new();
-            }
-            let at = |k: usize| lower.ll.offset_by(part.pointer, k as u64 * u64::from(s.size()));
-            let places: Vec<_> = operands.iter().enumerate().map(|(k, operand)| (at(k), *operand)).collect();
-            lower.atomic_of_warp(op, s, same, &places);
-            Scalars::new()
+        // A composite of no components represents "no results".
+        self.checked(&place, Type::Vec(0, Scalar::I32), |lower, place| {
+            let part = lower.part(frame, place, &access.path);
+            let s = part.ty.scalar_part().expect("verified IR: atomics work on scalars and composites");
+            lower.when(part.exists, |lower| {
+                if same == (Same::Always { waits: true }) && lower.add_to_own(op, s, part.pointer, operands) {
+                    return Scalars::new();
+                }
+                let at = |k: usize| lower.ll.offset_by(part.pointer, k as u64 * u64::from(s.size()));
+                let places: Vec<_> = operands.iter().enumerate().map(|(k, operand)| (at(k), *operand)).collect();
+                lower.atomic_of_warp(op, s, same, &places);
+                Scalars::new()
+            })
         });
         operands.iter().map(|v| self.ll.zero(self.ll.ty(*v))).collect()
     }
@@ -270,7 +274,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Reads an element of fewer than 32 bits, for the simulator: the word around it, which the
     /// atomic swaps, may be there where the element is not.
     fn touch(&self, s: Scalar, pointer: Val<'ctx>) {
-        if self.target.is_gpu() && self.target.reports_checks() && s.size() < 4 {
+        if self.target == (Target::Nvptx { checks: Checks::Simulated }) && s.size() < 4 {
             self.ll.load_atomic(self.ll.int_ty(s.size() * 8), pointer, s.size());
         }
     }

@@ -26,6 +26,7 @@ use super::ffi::{self, SyncScope};
 
 /// The address space of memory that the threads of a block share.
 const SHARED_MEMORY: u16 = 3;
+const GLOBAL_MEMORY: u16 = 1;
 
 /// A scalar, a vector, or the struct of a function's results.
 pub type Val<'ctx> = inkwell::values::BasicValueEnum<'ctx>;
@@ -317,6 +318,19 @@ impl<'ctx> Llvm<'ctx> {
         global.set_linkage(Linkage::WeakAny);
         global.set_alignment(4);
         global.as_pointer_value().into()
+    }
+    /// So many bytes of a name in global memory, zero at first. Modules of a program share them,
+    /// and it finds them by the name; the address is generic.
+    pub fn shared_bytes(&self, name: &str, size: u64) -> Val<'ctx> {
+        let global = self.module.get_global(name).unwrap_or_else(|| {
+            let ty = self.context.i8_type().array_type(size as u32);
+            let global = self.module.add_global(ty, Some(AddressSpace::from(GLOBAL_MEMORY)), name);
+            global.set_initializer(&ty.const_zero());
+            global.set_linkage(Linkage::WeakAny);
+            global.set_alignment(8);
+            global
+        });
+        global.as_pointer_value().const_address_space_cast(self.context.ptr_type(AddressSpace::default())).into()
     }
     /// The functions that have bodies.
     pub fn defined(&self) -> Vec<Func<'ctx>> {

@@ -207,6 +207,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             if let End::Yield(values) = self.block(frame, body, false) {
                 join.jump(ll, &values);
             }
+            // The condition says nothing of where it does not hold.
             self.facts.forget_parts(parts);
         }
         if !join.is_reached() {
@@ -219,9 +220,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Learns which parts of arrays are inside where a condition holds: tiles are copied after
-    /// `first >= 0 and first <= extent - count`.
+    /// `first >= 0 and first <= extent - count`. On a GPU also of `first >= 0 and first < extent`,
+    /// and of `extent >= count`.
     fn learn_parts(&mut self, frame: &Frame<'a, 'ctx>, condition: ValueId) {
-        if self.target.is_gpu() || !frame.function.by_block {
+        let wanted = if self.target.is_gpu() { self.target.is_checked() } else { frame.function.by_block };
+        if !wanted {
             return;
         }
         let op = |value: ValueId| frame.function.op(value);
@@ -243,6 +246,18 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 && let Ok(count) = u32::try_from(count)
             {
                 ends.push((first, extent, count));
+            } else if let Some(&Op::Compare(CompareOp::Lt, first, extent)) = op(fact)
+                && self.target.is_gpu()
+                && matches!(op(extent), Some(Op::Extent(..)))
+                && frame.scalar_ty(first) == Scalar::I32
+            {
+                ends.push((first, extent, 1));
+            } else if let Some(&Op::Compare(CompareOp::Ge, extent, count)) = op(fact)
+                && self.target.is_gpu()
+                && matches!(op(extent), Some(Op::Extent(..)))
+                && let Some(Ok(count)) = int(count).map(u32::try_from)
+            {
+                self.facts.set_part(self.ll.const_i32(0), frame.scalar(extent), count);
             }
         }
         for (first, extent, count) in ends {
@@ -530,7 +545,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             // Verified IR does not leave a condition block.
             _ => ll.bool(false),
         };
-        let more = self.unless_failed(more);
+        // A GPU's loop can miss data only if it loads some.
+        let loads = |block| function.has_below(block, |inst| matches!(inst.op, Op::Load(_) | Op::Call(..)));
+        let more = match self.target.is_gpu() && !loads(condition) && !loads(body) {
+            true => more,
+            false => self.unless_failed(more),
+        };
         exit.come_from_here(ll, &values);
         ll.cond_br(more, body_block, exit.block);
 

@@ -83,8 +83,8 @@ impl<'a, 'ctx> Library<'a, 'ctx> {
         let (mut pure, mut callees) = (true, Vec::new());
         function.walk(function.entry, &mut |_, inst| match inst.op {
             Op::Call(callee, _) => callees.push(callee),
-            // In a checked run on the host, loops look whether an error is recorded.
-            Op::For { .. } | Op::While { .. } => pure &= !self.target.is_checked(),
+            // In a checked run, loops look whether an error is recorded; on a GPU those that load.
+            Op::For { .. } | Op::While { .. } => pure &= self.target.is_gpu() || !self.target.is_checked(),
             plain!() | Op::If { .. } | jumps!() => pure &= computes(&inst.op),
         });
         let pure = pure && callees.into_iter().all(|callee| self.is_pure(module, callee));

@@ -23,6 +23,7 @@ use super::flatten::{self, Leaf, LeafKind};
 use super::known::{Argument, Known, KnownTable};
 use super::library::Library;
 use super::ops::{Floats, Ops};
+use super::options::Checks;
 use super::run_reports::Indexed;
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
@@ -41,9 +42,13 @@ pub type Scalars<'ctx> = SmallVec<[Val<'ctx>; 4]>;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Target {
     /// `alone`: see [`super::HostOptions`].
-    Host { checked: bool, alone: bool },
-    /// `checked`: it is for the simulator, which is reported of what checked host code reports.
-    Nvptx { checked: bool },
+    Host {
+        checked: bool,
+        alone: bool,
+    },
+    Nvptx {
+        checks: Checks,
+    },
 }
 
 impl Target {
@@ -62,11 +67,17 @@ impl Target {
 
     /// Whether somebody is reported of what [`Check`] finds.
     pub fn reports_checks(self) -> bool {
-        matches!(self, Target::Host { checked: true, .. } | Target::Nvptx { checked: true })
+        !matches!(self, Target::Host { checked: false, .. } | Target::Nvptx { checks: Checks::None })
     }
 
+    /// Whether asserts are recorded, rather than end the program.
+    pub fn is_checked_or_host(self) -> bool {
+        self.is_checked() || !self.is_gpu()
+    }
+
+    /// Whether the code tests indices of arrays, and records the first thread that is in error.
     pub fn is_checked(self) -> bool {
-        matches!(self, Target::Host { checked: true, .. })
+        matches!(self, Target::Host { checked: true, .. } | Target::Nvptx { checks: Checks::Recorded })
     }
 }
 
@@ -79,7 +90,7 @@ pub struct Thread<'ctx> {
     pub block_dim: Val<'ctx>,
     /// i64: the linear index, for reports.
     pub linear: Val<'ctx>,
-    /// Host: pointer to the run's status, never null.
+    /// Pointer to the run's status, where one is reported to: never null on the host.
     pub status: Val<'ctx>,
 }
 
@@ -379,7 +390,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         self.leaf_types(ty).into_iter().map(|t| self.ll.zero(t)).collect()
     }
 
-    /// A place in the source that a host run may report.
+    /// A place in the source that a run may report.
     pub fn site(&mut self, span: Span, kind: SiteKind, description: &str) -> Val<'ctx> {
         self.ll.const_i32(self.state.sites.number(span, kind, description) as i32)
     }

@@ -5,7 +5,7 @@ use smallvec::{SmallVec, smallvec};
 use super::builder::{IntPredicate, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start, leaves};
-use super::lower::{Frame, Lower, Scalars, Target};
+use super::lower::{Frame, Lower, Scalars};
 use crate::abi::descriptor;
 use crate::codegen::shadow;
 use crate::codegen::sites::SiteKind;
@@ -231,7 +231,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return (Index { wide: ll.sext(value, ll.i64()), narrow: None, step: None }, None);
         }
         if let Some(wide) = self.in_part(frame, index, extent) {
-            return (Index { wide, narrow: None, step: None }, None);
+            let narrow = self.target.is_gpu().then_some(value);
+            return (Index { wide, narrow, step: None }, None);
         }
         if let Some(guards) = self.mode.guards_mut()
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
@@ -263,8 +264,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped), step: None },
         };
         let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
-        // Nothing outside of a tile or a local array is touched on the simulator either, which
-        // [`index_checks`] has told of it.
+        // Nothing outside of a tile or a local array is touched on a device either. Its code tells
+        // of it before ([`index_checks`]).
         let is_checked = self.target.is_checked() || is_local && self.target.reports_checks();
         if !is_checked || ll.as_int(wrapped).is_some_and(in_range) {
             return (wide, None);
@@ -284,6 +285,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             return None;
         }
         let (ll, zero) = (self.ll, self.ll.const_i32(0));
+        if self.facts.part(frame.scalar(index), extent).is_some_and(|count| count > 0) {
+            return Some(ll.sext(frame.scalar(index), ll.i64()));
+        }
         let below = |n: ValueId, first: Val<'ctx>| {
             self.facts.part(first, extent).is_some_and(|count| frame.known.ranges.is_below(frame.at, n, count))
         };
@@ -350,7 +354,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         if !place.checks.is_empty() {
             let name = frame.function.values[access.array].name.clone().unwrap_or_default();
-            place.site = matches!(self.target, Target::Host { .. }).then(|| self.site(span, SiteKind::Access, &name));
+            let tells = self.target.is_checked() && !(parts.is_local && self.target.is_gpu());
+            place.site = tells.then(|| self.site(span, SiteKind::Access, &name));
         }
         place.later = self.later_element(frame, access, &parts);
         place
@@ -461,6 +466,19 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Reads a value of type `ty`. `align` as in [`ElementPlace`].
     pub fn load_value(&mut self, pointer: Val<'ctx>, ty: Type, align: u32) -> Scalars<'ctx> {
         let ll = self.ll;
+        let mut scalars = self.load_argument(pointer, ty, align);
+        if self.target.is_checked() {
+            // Indices are compared as if extents were not negative: memory of others may say so.
+            for at in flatten::extents(ty, &self.ir.structs) {
+                scalars[at] = ll.intrinsic("llvm.smax", &[ll.i32()], &[scalars[at], ll.const_i32(0)]);
+            }
+        }
+        scalars
+    }
+
+    /// The same where no extent is negative.
+    pub fn load_argument(&mut self, pointer: Val<'ctx>, ty: Type, align: u32) -> Scalars<'ctx> {
+        let ll = self.ll;
         let mut scalars = Scalars::new();
         flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
             let at = ll.offset_by(pointer, u64::from(offset));
@@ -478,12 +496,6 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 LeafKind::Local => ll.load(ll.ptr(0), at, 8),
             });
         });
-        if self.target.is_checked() {
-            // Indices are compared as if extents were not negative: memory of others may say so.
-            for at in flatten::extents(ty, &self.ir.structs) {
-                scalars[at] = ll.intrinsic("llvm.smax", &[ll.i32()], &[scalars[at], ll.const_i32(0)]);
-            }
-        }
         scalars
     }
 

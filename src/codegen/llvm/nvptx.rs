@@ -19,14 +19,15 @@ use super::local_memory;
 use super::lower::{BlockSums, GpuKernel, Lower, Mode, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
 use super::ops::Floats;
-use super::options::{ArrayLayout, CodegenError, Grid, Opt, PtxOptions};
+use super::options::{ArrayLayout, Checks, CodegenError, Grid, Opt, PtxOptions};
 use super::param_names::name_parameters;
 use super::strips::{self, Strips};
-use crate::abi::{self, LaunchBounds};
+use crate::abi::{self, DeviceStatus, LaunchBounds};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::rounding;
 use crate::codegen::blocks;
 use crate::codegen::shadow::{self, Shadows};
+use crate::codegen::sites::Sites;
 use crate::diag::Code;
 use crate::ir::{BinaryOp, FuncId, FunctionKind, Inst, Module, Op, Phase, UnaryOp};
 use crate::limits::MAX_PARAMETER_BYTES;
@@ -53,7 +54,7 @@ pub fn asked_shared(module: &Module, kernel: FuncId, options: &PtxOptions, ptx: 
 
 /// What checked code of a module is made from.
 fn with_checks<'a>(module: &'a Module, options: &PtxOptions) -> Cow<'a, Module> {
-    if options.checked { index_checks::add(module) } else { Cow::Borrowed(module) }
+    if options.checks == Checks::None { Cow::Borrowed(module) } else { index_checks::add(module) }
 }
 
 /// The module whose backward entries compute nothing dear of adjoints that are zero.
@@ -210,6 +211,8 @@ pub(super) fn emit_both(
 struct Ready<'a> {
     module: Cow<'a, Module>,
     shadows: Shadows,
+    /// What the code may record.
+    sites: Sites,
     known: &'a Parts,
 }
 
@@ -245,6 +248,10 @@ impl Ready<'_> {
             }
             validate_parameters(module, kernel)?;
         }
+        let sites = match options.checks {
+            Checks::Recorded => Sites::of(module, true),
+            Checks::None | Checks::Simulated => Sites::default(),
+        };
         let (module, shadows) = shadow::extract_all(module, kernels);
         let module = without_zero_adjoints(module, kernels);
         let module = if options.layout == ArrayLayout::Apart { with_own_elements(module, kernels) } else { module };
@@ -259,7 +266,7 @@ impl Ready<'_> {
         for &kernel in kernels.iter().filter(|&&kernel| module.functions[kernel].by_block) {
             local_memory::validate(&module, kernel)?;
         }
-        Ok(Ready { module, shadows, known })
+        Ok(Ready { module, shadows, sites, known })
     }
 
     /// The optimised module, `names`: in which values have theirs.
@@ -279,7 +286,7 @@ impl Ready<'_> {
         }
         state.locations = places.source().map(|source| DebugLocations::new(&ll, source));
         state.library = (options.opt != Opt::Full)
-            .then(|| Library::new(&self.module, options.fmad, Target::Nvptx { checked: options.checked }));
+            .then(|| Library::new(&self.module, options.fmad, Target::Nvptx { checks: options.checks }));
         for &kernel in kernels {
             entry(&mut state, kernel, options);
         }
@@ -298,9 +305,10 @@ impl Ready<'_> {
 
     /// What is known while code is made for a GPU.
     fn state<'s, 'ctx>(&'s self, ll: &'s Llvm<'ctx>, options: &PtxOptions, names: bool) -> ModuleState<'s, 'ctx> {
-        let target = Target::Nvptx { checked: options.checked };
+        let target = Target::Nvptx { checks: options.checks };
         let mut state = ModuleState::new(&self.module, &self.shadows, ll, target, Floats::NVPTX, names);
         state.rows = options.opt == Opt::Full;
+        state.sites = self.sites.clone();
         state
     }
 
@@ -466,7 +474,11 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let block_dim = special("llvm.nvvm.read.ptx.sreg.ntid.x");
     let launch = ll.param(made, 0);
     let zero32 = ll.const_i32(0);
-    let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status: ll.zero(ll.ptr(0)) };
+    let status = match options.checks {
+        Checks::Recorded => ll.shared_bytes(abi::DEVICE_STATUS, size_of::<DeviceStatus>() as u64),
+        Checks::None | Checks::Simulated => ll.zero(ll.ptr(0)),
+    };
+    let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status };
     let mut lower = Lower::new(state, made, start, thread, false);
     let mut args: Vec<Scalars> = types
         .iter()
@@ -476,7 +488,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
             match ty {
                 Type::Scalar(s) => Scalars::from_slice(&[lower.ops.decode(s, param)]),
                 _ => {
-                    let mut scalars = lower.load_value(param, ty, 1);
+                    let mut scalars = lower.load_argument(param, ty, 1);
                     if options.layout.is_dense() {
                         make_contiguous(&mut lower, ty, &mut scalars);
                     }

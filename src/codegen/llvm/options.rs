@@ -55,6 +55,17 @@ pub enum Grid {
     Strips,
 }
 
+/// Who hears of what a thread on the device does wrong?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Checks {
+    /// Nobody: nothing is tested.
+    None,
+    /// The simulator, which sees accesses outside of memory by itself.
+    Simulated,
+    /// Who launches, by a record in the module ([`abi::DeviceStatus`](crate::abi::DeviceStatus)).
+    Recorded,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct PtxOptions {
     pub arch: Arch,
@@ -63,8 +74,7 @@ pub struct PtxOptions {
     pub fmad: bool,
     pub layout: ArrayLayout,
     pub grid: Grid,
-    /// Indices of components are tested, which only the simulator can be told of.
-    pub checked: bool,
+    pub checks: Checks,
     /// Which products of tiles the instructions for matrices do.
     pub tensor_cores: TensorCores,
 }

@@ -1,12 +1,16 @@
 //! How do prints, asserts and reports of bad indices leave the kernel? On the host through the
-//! run's [`HostStatus`]; on the device through the driver's `vprintf` and `__assertfail`.
+//! run's [`HostStatus`]; on the device through the driver's `vprintf` and `__assertfail`, or, where
+//! checks are recorded, through the module's [`DeviceStatus`].
 
 use std::mem::offset_of;
 
+use smallvec::smallvec;
+
 use super::builder::{Attribute, AttributeLoc, Func, IntPredicate, Ty, Val};
-use super::lower::{Frame, Lower, Target};
+use super::lower::{Frame, Lower, Scalars, Target};
+use super::options::Checks;
 use super::print_format::{self, ReadAs, Wanted};
-use crate::abi::HostStatus;
+use crate::abi::{DeviceStatus, HostStatus};
 use crate::codegen::sites::SiteKind;
 use crate::ir::{DEGENERATE, NO_COMPONENT, NO_ELEMENT, VISIT, ValueId};
 use crate::source::Span;
@@ -14,6 +18,8 @@ use crate::types::Scalar;
 
 /// The longest text of one print on the host.
 const PRINT_BUFFER: u64 = 4096;
+
+const KIND: usize = offset_of!(HostStatus, kind);
 
 /// What an index is one of.
 #[derive(Clone, Copy)]
@@ -65,18 +71,63 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.ll.offset_by(status, offset as u64)
     }
 
-    /// Claims the status for an error of `kind`, then writes what `fields` gives, if it was the
-    /// first.
-    fn claim(&mut self, function: Func<'ctx>, kind: u32, fields: &[(usize, Val<'ctx>, u32)]) {
+    /// The running thread, for what records it: its number, or on the device its coordinates.
+    fn thread_parts(&self) -> Scalars<'ctx> {
+        match self.target {
+            Target::Host { .. } => smallvec![self.reporting_thread()],
+            Target::Nvptx { .. } => self.thread.coordinates.iter().copied().collect(),
+        }
+    }
+
+    /// Calls a function that records something of the running thread: it takes the status, these
+    /// values, and the thread last. `body` writes it: it is given the parameters.
+    fn record(&mut self, name: &str, values: &[Val<'ctx>], body: impl FnOnce(&mut Self, Func<'ctx>, &[Val<'ctx>])) {
         let ll = self.ll;
-        let status = ll.param(function, 0);
-        let at = self.status_field(status, offset_of!(HostStatus, kind));
-        let (_, first) = ll.atomic_cas(at, ll.const_i32(HostStatus::OK as i32), ll.const_i32(kind as i32), 4);
+        let mut all: Scalars = smallvec![self.thread.status];
+        all.extend(values.iter().copied().chain(self.thread_parts()));
+        let types: Vec<Ty> = all.iter().map(|value| ll.ty(*value)).collect();
+        let function = self.helper(name, &types, |lower, function| {
+            let params: Vec<Val> = (0..types.len()).map(|n| ll.param(function, n as u32)).collect();
+            body(lower, function, &params);
+        });
+        ll.call_void(function, &all);
+    }
+
+    /// Sets a number of the status that was zero; if it was, writes what `fields` gives, and the
+    /// thread at `thread`.
+    fn claim(
+        &mut self,
+        function: Func<'ctx>,
+        params: &[Val<'ctx>],
+        (at, number): (usize, Val<'ctx>),
+        fields: &[(usize, Val<'ctx>)],
+        thread: usize,
+    ) {
+        let ll = self.ll;
+        let status = params[0];
+        let (_, first) = ll.atomic_cas(self.status_field(status, at), ll.const_i32(0), number, 4);
         let (record, done) = (ll.block(function, "record"), ll.block(function, "done"));
         ll.cond_br(first, record, done);
         ll.position_at_end(record);
-        for (offset, value, align) in fields {
-            ll.store(*value, self.status_field(status, *offset), *align);
+        let parts = self.thread_parts().len();
+        let own = params[params.len() - parts..].iter().enumerate().map(|(n, part)| (thread + 4 * n, *part));
+        let fields: Vec<(usize, Val)> = fields.iter().copied().chain(own).collect();
+        let write = |lower: &Self, status| {
+            for &(offset, value) in &fields {
+                ll.store(value, lower.status_field(status, offset), ll.bits(ll.ty(value)) / 8);
+            }
+        };
+        write(self, status);
+        if self.target.is_gpu() {
+            let copy = ll.load(ll.i64(), self.status_field(status, offset_of!(DeviceStatus, copy)), 8);
+            let there = ll.block(function, "copy");
+            ll.cond_br(ll.icmp(IntPredicate::NE, copy, ll.const_i64(0)), there, done);
+            ll.position_at_end(there);
+            let copy = ll.int_to_ptr(copy, ll.ptr(0));
+            write(self, copy);
+            // Who reads the number reads what belongs to it.
+            ll.effect_intrinsic("llvm.nvvm.membar.sys", &[]);
+            ll.store(number, self.status_field(copy, at), 4);
         }
         ll.br(done);
         ll.position_at_end(done);
@@ -86,21 +137,16 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Records an access outside its array. `index` is i64, the others i32. The simulator sees such
     /// accesses itself, or was told by a [`Check::Element`](crate::ir::Check::Element) before.
     pub fn report_out_of_bounds(&mut self, site: Val<'ctx>, dim: Val<'ctx>, index: Val<'ctx>, extent: Val<'ctx>) {
-        let ll = self.ll;
-        let thread = self.reporting_thread();
-        let params = [ll.ptr(0), ll.i32(), ll.i32(), ll.i64(), ll.i32(), ll.i64()];
-        let function = self.helper("kc_out_of_bounds", &params, |lower, function| {
-            let p = |n| lower.ll.param(function, n);
+        let kind = self.ll.const_i32(HostStatus::OUT_OF_BOUNDS as i32);
+        self.record("kc_out_of_bounds", &[site, dim, index, extent], |lower, function, p| {
             let fields = [
-                (offset_of!(HostStatus, site), p(1), 4),
-                (offset_of!(HostStatus, dim), p(2), 4),
-                (offset_of!(HostStatus, index), p(3), 8),
-                (offset_of!(HostStatus, extent), p(4), 4),
-                (offset_of!(HostStatus, thread), p(5), 8),
+                (offset_of!(HostStatus, site), p[1]),
+                (offset_of!(HostStatus, dim), p[2]),
+                (offset_of!(HostStatus, index), p[3]),
+                (offset_of!(HostStatus, extent), p[4]),
             ];
-            lower.claim(function, HostStatus::OUT_OF_BOUNDS, &fields);
+            lower.claim(function, p, (KIND, kind), &fields, offset_of!(HostStatus, thread));
         });
-        ll.call_void(function, &[self.thread.status, site, dim, index, extent, thread]);
     }
 
     /// Records an index of `count` components or elements that is none of them, in checked runs.
@@ -138,10 +184,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             None => written,
         });
         match self.target {
-            Target::Host { .. } => {
-                let site = self.site(span, SiteKind::Component, name);
+            Target::Host { .. } | Target::Nvptx { checks: Checks::Recorded } => {
+                let (kind, dim) = match of {
+                    Indexed::Component => (SiteKind::Component, 0),
+                    Indexed::Element { dim } => (SiteKind::Access, dim as i32),
+                };
+                let site = self.site(span, kind, name);
                 let report = |lower: &mut Self| {
-                    lower.report_out_of_bounds(site, ll.const_i32(0), first, ll.const_i32(count as i32));
+                    lower.report_out_of_bounds(site, ll.const_i32(dim), first, ll.const_i32(count as i32));
                 };
                 match bad {
                     Some(_) => self.with_mask(bad, report),
@@ -165,7 +215,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// Records that a gradient is near-degenerate here, in checked runs.
     pub fn note_degenerate(&mut self, holds: Val<'ctx>, why: &str, span: Span) {
         self.noted(holds, |lower, here| match lower.target {
-            Target::Host { .. } => {
+            Target::Host { .. } | Target::Nvptx { checks: Checks::Recorded } => {
                 let site = lower.site(span, SiteKind::Degenerate, why);
                 match here {
                     Some(_) => lower.with_mask(here, |lower| lower.report_note(site)),
@@ -181,6 +231,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     /// Records that this is such a point for any adjoint but 0.
     pub fn note_visit(&mut self, holds: Val<'ctx>, span: Span) {
+        // It would take another run of the launch, beside the point.
+        if self.target == (Target::Nvptx { checks: Checks::Recorded }) {
+            return;
+        }
         self.noted(holds, |lower, _| match lower.target {
             Target::Host { .. } => lower.report_visit(span),
             Target::Nvptx { .. } => {
@@ -221,21 +275,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
 
     fn report_note(&mut self, site: Val<'ctx>) {
         let ll = self.ll;
-        let thread = self.reporting_thread();
-        let function = self.helper("kc_note", &[ll.ptr(0), ll.i32(), ll.i64()], |lower, function| {
-            let status = ll.param(function, 0);
-            let at = lower.status_field(status, offset_of!(HostStatus, note));
-            let number = ll.add(ll.param(function, 1), ll.const_i32(1));
-            let (_, first) = ll.atomic_cas(at, ll.const_i32(0), number, 4);
-            let (record, done) = (ll.block(function, "record"), ll.block(function, "done"));
-            ll.cond_br(first, record, done);
-            ll.position_at_end(record);
-            ll.store(ll.param(function, 2), lower.status_field(status, offset_of!(HostStatus, note_thread)), 8);
-            ll.br(done);
-            ll.position_at_end(done);
-            ll.ret(None);
+        let (note, thread) = match self.target {
+            Target::Host { .. } => (offset_of!(HostStatus, note), offset_of!(HostStatus, note_thread)),
+            Target::Nvptx { .. } => (offset_of!(DeviceStatus, note), offset_of!(DeviceStatus, note_thread)),
+        };
+        self.record("kc_note", &[site], |lower, function, p| {
+            let number = ll.add(p[1], ll.const_i32(1));
+            lower.claim(function, p, (note, number), &[], thread);
         });
-        ll.call_void(function, &[self.thread.status, site, thread]);
     }
 
     pub fn assert(&mut self, condition: Val<'ctx>, message: &str, span: Span) {
@@ -243,25 +290,17 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         if ll.lanes(condition).is_some() {
             return self.assert_lanes(condition, message, span);
         }
-        let site = match self.target {
-            Target::Host { .. } => Some(self.site(span, SiteKind::Assert, message)),
-            Target::Nvptx { .. } => None,
-        };
+        let site = self.target.is_checked_or_host().then(|| self.site(span, SiteKind::Assert, message));
         let (failed, go_on) = (ll.block(self.into.function, "failed"), ll.block(self.into.function, "asserted"));
         ll.likely_br(condition, go_on, failed);
         ll.position_at_end(failed);
         match site {
             Some(site) => {
-                let params = [ll.ptr(0), ll.i32(), ll.i64()];
-                let function = self.helper("kc_assert_failed", &params, |lower, function| {
-                    let fields = [
-                        (offset_of!(HostStatus, site), lower.ll.param(function, 1), 4),
-                        (offset_of!(HostStatus, thread), lower.ll.param(function, 2), 8),
-                    ];
-                    lower.claim(function, HostStatus::ASSERT, &fields);
+                let kind = ll.const_i32(HostStatus::ASSERT as i32);
+                self.record("kc_assert_failed", &[site], |lower, function, p| {
+                    let fields = [(offset_of!(HostStatus, site), p[1])];
+                    lower.claim(function, p, (KIND, kind), &fields, offset_of!(HostStatus, thread));
                 });
-                let thread = self.reporting_thread();
-                ll.call_void(function, &[self.thread.status, site, thread]);
             }
             None => {
                 let params = [ll.ptr(0), ll.ptr(0), ll.i32(), ll.ptr(0), ll.i64()];

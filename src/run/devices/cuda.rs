@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, PoisonError};
 
-use super::{Device, Executable, Found, How};
+use super::{Device, Executable, Found, How, Note, Trap};
 use crate::abi::LaunchBounds;
 use crate::ir::{FuncId, Module};
 use crate::run::Result;
@@ -16,6 +16,8 @@ mod card;
 mod driver;
 #[cfg(not(feature = "cuda"))]
 mod no_card;
+#[cfg(feature = "cuda")]
+mod status;
 #[cfg(feature = "cuda")]
 mod under_way;
 
@@ -88,6 +90,9 @@ impl Device for Cuda {
     }
 }
 
+/// An error and a note of threads, with their coordinates.
+pub type Told = (Option<(Trap, [u32; 4])>, Option<(Note, [u32; 4])>);
+
 /// A kernel on one GPU, for arrays that are in its memory already.
 pub struct Resident {
     #[cfg(feature = "cuda")]
@@ -109,6 +114,12 @@ impl Resident {
     pub unsafe fn launch(&self, stream: u64, bounds: &LaunchBounds, args: *const c_void, block: u32) -> Result<()> {
         // SAFETY: the caller's promise.
         unsafe { self.kernel.launch_behind(stream, bounds, args, block) }
+    }
+
+    /// What threads recorded since the last call, of code with tests: an error, and a gradient that
+    /// is near-degenerate; each with the coordinates of its thread.
+    pub fn recorded(&self) -> Told {
+        self.kernel.recorded()
     }
 
     /// The GPU in whose memory an address is.
@@ -136,6 +147,11 @@ impl Resident {
     /// None is needed.
     pub unsafe fn launch(&self, _: u64, _: &LaunchBounds, _: *const c_void, _: u32) -> Result<()> {
         Err(left_out())
+    }
+
+    /// There is none.
+    pub fn recorded(&self) -> Told {
+        (None, None)
     }
 
     /// Fails.

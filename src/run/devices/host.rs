@@ -7,18 +7,17 @@ use std::path::Path;
 use super::leave::Call;
 use super::objects::ObjectPlace;
 use super::privatization::Copies;
+use super::recorded::Recorded;
 use super::stop::Stop;
-use super::{Device, Executable, Found, How, Job, Note, Printed, Report, Trap, TrapKind, pieces, pool};
+use super::{Device, Executable, Found, How, Job, Note, Printed, Report, pieces, pool};
 use crate::abi::{HostEntry, HostStatus, LaunchBounds, argument_layout};
 use crate::analysis::grain;
 use crate::analysis::order::{has_atomics, prints};
 use crate::codegen::llvm::{Atomics, CodegenError, HostModule, HostOptions, Opt};
 use crate::codegen::privatization::{ArrayArgument, privatized};
-use crate::codegen::sites::SiteKind;
 use crate::diag::{Code, Diagnostic, counted};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::{Result, fail};
-use crate::source::{FileId, Span};
 use crate::types::Type;
 
 /// This machine: kernels are compiled and run on all cores.
@@ -248,7 +247,9 @@ unsafe fn run_host(code: &HostModule, entry: HostEntry, sharing: &Sharing, small
             unsafe { copies.merge(workers) };
         }
     }
-    let trap = (status.kind != HostStatus::OK).then(|| from_host(code, &status));
+    let recorded =
+        Recorded { kind: status.kind, site: status.site, dim: status.dim, extent: status.extent, index: status.index };
+    let trap = (status.kind != HostStatus::OK).then(|| recorded.trap(code.sites(), status.thread));
     let note = status.note.checked_sub(1).and_then(|number| {
         let site = code.sites().get(number)?;
         Some(Note { span: site.span, thread: status.note_thread, why: site.description.clone() })
@@ -262,25 +263,4 @@ unsafe extern "C" fn receive(user: *mut c_void, text: *const u8, len: u64) {
     // SAFETY: `user` is the `Printed` of `run_host`, and only kernels that run on one thread print;
     // the text is the kernel's buffer.
     unsafe { (*user.cast::<Printed>()).push(std::slice::from_raw_parts(text, len as usize)) }
-}
-
-fn from_host(code: &HostModule, status: &HostStatus) -> Trap {
-    let site = code.sites().get(status.site);
-    let description = site.map(|s| s.description.clone()).unwrap_or_default();
-    let kind = match status.kind {
-        HostStatus::OUT_OF_BOUNDS if site.is_some_and(|site| site.kind == SiteKind::Component) => TrapKind::Component {
-            name: Some(description).filter(|name| !name.is_empty()),
-            index: status.index,
-            count: status.extent.into(),
-        },
-        HostStatus::OUT_OF_BOUNDS => TrapKind::OutOfBounds {
-            array: Some(description).filter(|name| !name.is_empty()),
-            dim: status.dim,
-            index: status.index,
-            extent: status.extent.into(),
-        },
-        _ => TrapKind::Assert { message: description },
-    };
-    let nowhere = Span::new(FileId(0), 0, 0);
-    Trap { kind, span: site.map_or(nowhere, |s| s.span), thread: status.thread }
 }

@@ -9,6 +9,7 @@
 //! | [`copies`] | how do arguments get to a device with memory of its own? |
 //! | [`engines`] | how do meshes, trees, hash grids and textures get there? |
 //! | [`entry`] | which code does a launch need? |
+//! | `recorded` | what does an error mean that compiled code recorded? |
 //! | [`stop`] | may a launch go on? |
 //! | `leave` | how does compiled code end before it returns? |
 //! | [`objects`] | which code is on the disk already? |
@@ -26,6 +27,7 @@ pub mod objects;
 pub mod pieces;
 pub mod pool;
 mod privatization;
+mod recorded;
 pub mod sim;
 pub mod stop;
 
@@ -138,7 +140,7 @@ pub struct Found {
 /// How a kernel is compiled for a device, as far as the device has a choice.
 #[derive(Clone, Debug)]
 pub struct How {
-    /// Every array index is tested. The interpreter does in any case, a GPU never.
+    /// Every array index is tested. The interpreter does in any case.
     pub checked: bool,
     /// A GPU may fuse a * b + c into one rounding.
     pub fmad: bool,

@@ -7,24 +7,27 @@
 use crate::run::messages;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
+use std::sync::Arc;
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
-    Arch, ArrayLayout, DenseArrays, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx, has_block_sums,
-    strips,
+    Arch, ArrayLayout, Checks, DenseArrays, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx,
+    has_block_sums, strips,
 };
+use crate::codegen::sites::Sites;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
 use crate::run::devices::copies::{self, within_rank};
 use crate::run::devices::engines::Ids;
 use crate::run::devices::sim::host_bytes;
-use crate::run::devices::{Executable, Found, How, Job, Report};
+use crate::run::devices::{Executable, Found, How, Job, Note, Report, Trap};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
+use super::status::{Found as Recorded, Status};
 use super::under_way;
 
 /// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute
@@ -245,6 +248,8 @@ pub struct Kernel {
     /// The same for arrays without gaps that share no memory, and what says which launches have
     /// such.
     dense: Option<Box<(DenseArrays, Kernel)>>,
+    /// What its threads record, if its code has tests.
+    status: Option<Status>,
     /// Last: the module goes before its context.
     context: Context,
 }
@@ -283,9 +288,10 @@ impl Kernel {
         layout: ArrayLayout,
     ) -> Result<(Kernel, usize)> {
         let arch = Context::open(ordinal)?.arch;
-        let &How { fmad, tensor_cores, .. } = how;
+        let &How { fmad, tensor_cores, checked, .. } = how;
         let (opt, grid) = (Opt::Full, Grid::Covering);
-        let covering = PtxOptions { arch, opt, fmad, layout, grid, checked: false, tensor_cores };
+        let checks = if checked { Checks::Recorded } else { Checks::None };
+        let covering = PtxOptions { arch, opt, fmad, layout, grid, checks, tensor_cores };
         let any = PtxOptions { grid: Grid::Any, ..covering };
         let emit = |options: &PtxOptions| {
             emit_ptx(module, &[kernel], options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))
@@ -337,6 +343,7 @@ impl Kernel {
             private: None,
             in_turns: None,
             dense: None,
+            status: None,
             context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -349,6 +356,9 @@ impl Kernel {
         let (mut registers, of) = (0, sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_NUM_REGS);
         // SAFETY: the function was found above; the number is not needed.
         let _ = unsafe { sys::cuFuncGetAttribute(&mut registers, of, made.function) };
+        if options.checks == Checks::Recorded {
+            made.status = Some(Status::of(loaded, Arc::new(Sites::of(module, true)))?);
+        }
         if asked_shared > 0 {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
             // SAFETY: the function was found above.
@@ -406,7 +416,12 @@ impl Kernel {
             // SAFETY: the caller gives the memory to this launch.
             unsafe { copy.download(&ids) }?;
         }
-        Ok(Report { seconds: Some(seconds), ..Report::default() })
+        let (trap, note) = kernel.status.as_ref().map_or((None, None), Status::take);
+        let number =
+            |at: [u32; 4]| job.bounds.shape.iter().zip(at).fold(0, |n, (&all, k)| n * u64::from(all) + u64::from(k));
+        let trap = trap.map(|(trap, at)| Trap { thread: number(at), ..trap });
+        let note = note.map(|(note, at)| Note { thread: number(at), ..note });
+        Ok(Report { seconds: Some(seconds), trap, note, ..Report::default() })
     }
 
     /// Puts a launch behind what a stream does already, and does not wait for it. Arrays are in the
@@ -466,6 +481,25 @@ impl Kernel {
             }
             Err(e) => Err(self.fault(e, threads, block_dim)),
         }
+    }
+
+    /// What threads of the kernel recorded since the last call: an error, and a gradient that is
+    /// near-degenerate.
+    pub fn recorded(&self) -> (Option<Recorded<Trap>>, Option<Recorded<Note>>) {
+        let dense = self.dense.iter().map(|dense| &dense.1);
+        let all = std::iter::once(self).chain(self.in_turns.as_deref()).chain(dense);
+        let mut found = (None, None);
+        let Ok(_beside) = Beside::begin().and_then(|beside| self.context.enter().map(|()| beside)) else {
+            return found;
+        };
+        for status in all.filter_map(|kernel| kernel.status.as_ref()) {
+            // A later call tells of the others.
+            if found.0.is_none() {
+                let (trap, note) = status.take();
+                found = (trap, found.1.or(note));
+            }
+        }
+        found
     }
 
     /// The code that a launch runs, and the bytes that its blocks ask for to have copies.
@@ -588,6 +622,8 @@ impl Drop for Kernel {
         // SAFETY: loaded in `load`, unloaded once. A failure (after a fault of the kernel) leaves
         // nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
+        // While the context is current.
+        drop(self.status.take());
     }
 }
 

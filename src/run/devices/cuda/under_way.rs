@@ -86,6 +86,6 @@ pub fn fault(ordinal: i32, error: DriverError, behind: Option<&str>) -> Fail {
     };
     let fault = messages::gpu_fault(format!("{what}, in {which}"), &words(error));
     Box::new(fault.help(
-        "this process cannot use the GPU any more: start it again; with arrays on the host every index is tested, and `kc gpu` finds the thread",
+        "this process cannot use the GPU any more: start it again; with `KC_CHECKED=1` every index is tested, and `kc gpu` finds the thread",
     ))
 }
