@@ -251,6 +251,28 @@ pub struct DeviceStatus {
 /// The name of that record.
 pub const DEVICE_STATUS: &str = "kc_status";
 
+/// What threads of a device print, in memory that the host reads: a ring of words. A print takes a
+/// word for what it is, and one for the bits of each number that it shows. `head` and `tail` count
+/// all words that were ever written and read.
+#[repr(C)]
+pub struct PrintRing {
+    pub head: u64,
+    pub tail: u64,
+    /// Prints that found no room.
+    pub lost: u64,
+    unused: u64,
+    /// Zero, where nothing is written. The first word of a print, which is written last, has the
+    /// number of its words in its low half, and 1 + its number in the high one.
+    pub words: [u64; PRINT_WORDS as usize],
+}
+
+/// A power of two.
+pub const PRINT_WORDS: u64 = 1 << 17;
+
+/// The name of what a module knows of it: the address of the ring, and the number of its own first
+/// print, 8 bytes each.
+pub const DEVICE_PRINTS: &str = "kc_prints";
+
 const _: () = {
     assert!(offset_of!(DeviceStatus, kind) == offset_of!(HostStatus, kind));
     assert!(offset_of!(DeviceStatus, site) == offset_of!(HostStatus, site));

@@ -9,7 +9,7 @@ mod sample;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use kc::codegen::llvm::{Arch, ArrayLayout, Checks, Grid, Opt, PtxOptions, TensorCores};
+use kc::codegen::llvm::{Arch, ArrayLayout, Checks, Grid, Opt, Prints, PtxOptions, TensorCores};
 use kc::driver::{Compiler, Gradients, Request};
 use kc::ir::{FuncId, Module};
 use kc::run::devices::sim::Kernel;
@@ -70,7 +70,7 @@ impl Device for Variant {
     fn prepare(&self, module: &Module, kernel: FuncId, how: &How) -> kc::run::Result<Box<dyn Executable>> {
         let Variant { grid, layout, opt, checks, .. } = *self;
         let (arch, tensor_cores) = (Arch::DEFAULT, TensorCores::On);
-        let options = PtxOptions { arch, opt, fmad: false, layout, grid, checks, tensor_cores };
+        let options = PtxOptions { arch, opt, fmad: false, layout, grid, checks, prints: Prints::Driver, tensor_cores };
         let kernel = Kernel::load(module, kernel, &options, how.trial)?;
         // Strided arrays may lie at any multiple of their scalars.
         Ok(Box::new(if layout == ArrayLayout::Strided { kernel.shifted(8) } else { kernel }))

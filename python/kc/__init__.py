@@ -238,10 +238,20 @@ def _after_fork():
 def _at_exit():
     # What nobody waits for any more is in the compiler, which must not lose the process under
     # its feet.
+    import sys
     import time
 
     while _native.abandoned():
         time.sleep(0.01)
+    # What kernels print comes, and what nobody waited for is told.
+    for ordinal in _native.cards_opened():
+        try:
+            _native.card_wait(ordinal)
+        except LaunchError as error:
+            if error.thread is not None:
+                print(error, file=sys.stderr)
+        except Error:
+            pass
 
 
 def _register():

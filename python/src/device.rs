@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 
 use crate::error::{self, Refused};
-use crate::kernel::warn;
+use crate::kernel::{print, warn};
 use crate::view::{LEGACY, of_numpy};
 
 /// Memory of a GPU, or of the host for its copies.
@@ -136,9 +136,10 @@ pub fn queue(py: Python<'_>, ordinal: Option<i32>, stream: u64) -> PyResult<Queu
     Ok(Queue { ordinal, checked: are_checked(), stream })
 }
 
-/// Raises what threads of a GPU recorded, as far as it is known: all of the launches that were
-/// waited for.
+/// Prints what kernels of a GPU printed, and raises what their threads recorded, as far as it is
+/// known: all of the launches that were waited for.
 pub fn told(py: Python<'_>, ordinal: i32) -> PyResult<()> {
+    print(py, &kc::embed::printed(ordinal))?;
     let (error, warnings) = kc::embed::told(ordinal);
     warn(py, warnings)?;
     error.map_or(Ok(()), |error| Err(error::raise(py, &error)))
@@ -304,6 +305,12 @@ pub fn pinned(py: Python<'_>, ordinal: i32, bytes: usize) -> PyResult<Memory> {
 #[pyfunction]
 pub fn card_count(py: Python<'_>) -> PyResult<usize> {
     py.detach(Card::count).map_err(|fail| raise(py, fail))
+}
+
+/// The numbers of the GPUs that were used.
+#[pyfunction]
+pub fn cards_opened() -> Vec<i32> {
+    Card::opened()
 }
 
 /// Name, bytes, compute capability and multiprocessors.

@@ -460,14 +460,19 @@ pub fn conclude(py: Python<'_>, outcome: Result<kc::Outcome, kc::Error>) -> PyRe
         Ok(outcome) => &outcome.printed,
         Err(error) => error.printed(),
     };
-    let wrote = match printed.is_empty() {
-        true => Ok(()),
-        // What Python code put in place of standard output gets it, as a notebook does.
-        false => py.import("sys").and_then(|sys| sys.getattr("stdout")?.call_method1("write", (printed,)).map(drop)),
-    };
+    let wrote = print(py, printed);
     match outcome {
         Err(error) => Err(error::raise(py, &error)),
         Ok(outcome) => wrote.and_then(|()| warn(py, outcome.warnings)),
+    }
+}
+
+/// Prints a text, if there is one: what Python code put in place of standard output gets it, as a
+/// notebook does.
+pub fn print(py: Python<'_>, text: &str) -> PyResult<()> {
+    match text.is_empty() {
+        true => Ok(()),
+        false => py.import("sys").and_then(|sys| sys.getattr("stdout")?.call_method1("write", (text,)).map(drop)),
     }
 }
 

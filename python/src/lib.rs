@@ -71,8 +71,8 @@ mod _native {
     use super::derivative::{gradient, is_alone, look, look_for, look_tangents, records, second, tangents};
     #[pymodule_export]
     use super::device::{
-        Memory, address_of, are_checked, card_about, card_count, card_free, card_wait, check_launches, current_stream,
-        of as memory_of, pinned, stream_follow, use_stream,
+        Memory, address_of, are_checked, card_about, card_count, card_free, card_wait, cards_opened, check_launches,
+        current_stream, of as memory_of, pinned, stream_follow, use_stream,
     };
     #[pymodule_export]
     use super::dlpack::far_dlpack;

@@ -6,6 +6,7 @@ pub mod header;
 pub mod linkage;
 pub mod llvm;
 pub mod meta;
+pub mod prints;
 pub mod privatization;
 pub mod rust;
 pub mod shadow;

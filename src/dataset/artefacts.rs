@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Emit;
 use crate::codegen::cuda::{self, CudaOptions};
 use crate::codegen::llvm::{
-    self, Arch, ArrayLayout, Checks, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions, TensorCores,
+    self, Arch, ArrayLayout, Checks, Cpu, Grid, HostOptions, LlvmTarget, Opt, Prints, PtxOptions, TensorCores,
 };
 use crate::diag::Level;
 use crate::driver::{Compilation, Compiler, Gradients, Request, Timings};
@@ -196,6 +196,7 @@ pub fn device(arch: Arch) -> PtxOptions {
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
         checks: Checks::None,
+        prints: Prints::Driver,
         tensor_cores: TensorCores::On,
     }
 }

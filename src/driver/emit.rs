@@ -12,7 +12,9 @@ use super::{Artefact, Compilation, Compiler, Options, Timings};
 use crate::check::precision_kept;
 use crate::codegen::cuda::{self, CudaOptions, Remarks};
 use crate::codegen::header::{self, Source};
-use crate::codegen::llvm::{self, Atomics, Checks, CodegenError, DebugTexts, HostOptions, LlvmTarget, PtxOptions};
+use crate::codegen::llvm::{
+    self, Atomics, Checks, CodegenError, DebugTexts, HostOptions, LlvmTarget, Prints, PtxOptions,
+};
 use crate::codegen::meta::{self, MetaOptions};
 use crate::codegen::rust;
 use crate::codegen::sites::{SitePlace, Sites};
@@ -170,8 +172,8 @@ impl Job<'_> {
 
     fn backend(&self, kernels: &[FuncId]) -> Result<Vec<u8>, Box<Diagnostic>> {
         let &Options { opt, fmad, tensor_cores, layout, grid, abi, cpu, checked, .. } = self.options;
-        let checks = if checked { Checks::Recorded } else { Checks::None };
-        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checks, tensor_cores };
+        let (checks, prints) = (if checked { Checks::Recorded } else { Checks::None }, Prints::Driver);
+        let device = |arch| PtxOptions { arch, opt, fmad, layout, grid, checks, prints, tensor_cores };
         let boxed = |error: CodegenError| Box::new(Diagnostic::from(error));
         let module = self.module;
         let translated = matches!(

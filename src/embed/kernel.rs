@@ -41,7 +41,7 @@ pub struct Kernel {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Outcome {
-    /// What the kernel printed. (What a GPU prints goes to standard output.)
+    /// What the kernel printed.
     pub printed: String,
     /// What kc says about a gradient that was computed. Each is reported once: with the first run
     /// of the kernel that it comes of.

@@ -10,7 +10,7 @@
 //! | `derivative` | how are its derivatives? |
 //! | `second` | and those of its gradients? |
 //! | `resident` | how does either run where a GPU's arrays are? |
-//! | `reports` | what did threads there do wrong? |
+//! | `reports` | what did threads there print, and do wrong? |
 //! | `mirror` | where does a gradient there keep what it writes down? |
 //! | `watch` | which runs of a gradient may be made again? |
 //! | `error` | why did something not work? |
@@ -44,5 +44,5 @@ pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome, Warning};
 pub use module::{Finding, Given, Module};
-pub use reports::told;
+pub use reports::{printed, told};
 pub use resident::{On, Queue};

@@ -1,5 +1,5 @@
-//! What did threads on a GPU do wrong, of launches that nobody waited for? Code with tests records
-//! it where the host reads it ([`Resident::recorded`]); who has waited asks here.
+//! What did threads on a GPU print, and what did they do wrong, of launches that nobody waited for?
+//! They write it where the host reads it ([`Resident::recorded`]); who has waited asks here.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -8,7 +8,7 @@ use super::derivative::shown;
 use super::kernel::rank;
 use super::{Error, Warning};
 use crate::ir::FuncId;
-use crate::run::devices::Resident;
+use crate::run::devices::{Resident, cuda};
 use crate::run::program::Program;
 use crate::run::run_errors::{note_of, trap_of};
 
@@ -39,6 +39,12 @@ pub(super) fn watch(ordinal: i32, loaded: &Arc<Resident>, program: &Arc<Program>
         list.push(Watched { ordinal, loaded, program, entry, noted: false });
     }
     COUNT.store(list.len(), Ordering::SeqCst);
+}
+
+/// What kernels on a GPU printed since the last call, as far as their threads have run.
+#[doc(hidden)]
+pub fn printed(ordinal: i32) -> String {
+    String::from_utf8_lossy(&cuda::printed(ordinal)).into_owned()
 }
 
 /// What threads of launches on a GPU recorded, as far as it is known: the error of one, and what

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use kc::abi::{LaunchBounds, device_entry};
 use kc::codegen::cuda::{CudaOptions, Texts, emit};
-use kc::codegen::llvm::{Arch, ArrayLayout, Checks, Grid, Opt, PtxOptions, TensorCores};
+use kc::codegen::llvm::{Arch, ArrayLayout, Checks, Grid, Opt, Prints, PtxOptions, TensorCores};
 use kc::codegen::meta;
 use kc::diag::Code;
 use kc::driver::{Compiler, Gradients, Request};
@@ -120,6 +120,7 @@ fn run(module: &Module, id: FuncId, arch: Arch, text: &str) -> Result<(), Failed
         layout: ArrayLayout::Strided,
         grid: Grid::Covering,
         checks: Checks::None,
+        prints: Prints::Driver,
         tensor_cores: TensorCores::Off,
     };
     let loaded = Kernel::of_text(module, &[id], ptx.into(), &options, &Trial::PLAIN).map_err(|e| e.message)?;

@@ -5,7 +5,7 @@ use std::ffi::c_void;
 use kc::abi;
 use kc::abi::{ArrayDescriptor, HostStatus, LaunchBounds};
 use kc::codegen::llvm::{
-    Arch, ArrayLayout, Atomics, Checks, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, PtxOptions,
+    Arch, ArrayLayout, Atomics, Checks, Cpu, Grid, HostModule, HostOptions, LlvmTarget, Opt, Parts, Prints, PtxOptions,
     TensorCores, emit_llvm_ir, emit_plan, emit_ptx,
 };
 use kc::ir::interp::{Outcome, TrapKind, run_kernel};
@@ -354,6 +354,7 @@ pub fn ptx_options(arch: &str, opt: Opt) -> PtxOptions {
         layout: ArrayLayout::Strided,
         grid: Grid::Any,
         checks: Checks::None,
+        prints: Prints::Driver,
         tensor_cores: TensorCores::On,
     }
 }

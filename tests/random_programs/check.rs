@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use kc::abi::{HostStatus, LaunchBounds};
 use kc::codegen::cuda::{CudaOptions, Texts, emit};
 use kc::codegen::llvm::{
-    Arch, ArrayLayout, Atomics, Checks, Cpu, Grid, HostModule, HostOptions, Opt, PtxOptions, TensorCores,
+    Arch, ArrayLayout, Atomics, Checks, Cpu, Grid, HostModule, HostOptions, Opt, Prints, PtxOptions, TensorCores,
 };
 use kc::diag::Level;
 use kc::driver::{Compiler, Request};
@@ -315,6 +315,7 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         layout: ArrayLayout::Strided,
         grid: Grid::Covering,
         checks: Checks::None,
+        prints: Prints::Driver,
         tensor_cores: TensorCores::Off,
     };
     let codes = match Kernel::load_all(module, &kernels, &options, &Trial::PLAIN) {

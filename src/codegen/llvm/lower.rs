@@ -25,6 +25,7 @@ use super::library::Library;
 use super::ops::{Floats, Ops};
 use super::options::Checks;
 use super::run_reports::Indexed;
+use crate::codegen::prints::Print;
 use crate::codegen::shadow::Shadows;
 use crate::codegen::sites::{SiteKind, Sites};
 use crate::ids::{Id, IdSet};
@@ -129,6 +130,8 @@ pub struct ModuleState<'a, 'ctx> {
     pub swaps: u32,
     /// Threads of a warp bring elements to memory together.
     pub rows: bool,
+    /// What a device writes down instead of printing it, if it does so.
+    pub prints: Option<&'a [Print]>,
     contract: bool,
 }
 
@@ -160,6 +163,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             as_written: IdSet::default(),
             swaps: 0,
             rows: false,
+            prints: None,
             contract: ll.contract.get(),
         }
     }

@@ -93,7 +93,9 @@ pub use library::Parts;
 pub use machine::{Arch, Machine, native_processor};
 pub use nvptx::{asked_shared, emit_ptx, emit_ptx_located, emit_ptx_marked};
 pub use object::{Object, emit_object};
-pub use options::{ArrayLayout, Atomics, Checks, CodegenError, Cpu, Grid, HostOptions, LlvmTarget, Opt, PtxOptions};
+pub use options::{
+    ArrayLayout, Atomics, Checks, CodegenError, Cpu, Grid, HostOptions, LlvmTarget, Opt, Prints, PtxOptions,
+};
 pub use private_sums::PrivateSums;
 pub use processor::Processor;
 pub use report::emit_plan;

@@ -19,13 +19,14 @@ use super::local_memory;
 use super::lower::{BlockSums, GpuKernel, Lower, Mode, ModuleState, Scalars, Target, Thread};
 use super::machine::{LEAN, Lease, Machine};
 use super::ops::Floats;
-use super::options::{ArrayLayout, Checks, CodegenError, Grid, Opt, PtxOptions};
+use super::options::{ArrayLayout, Checks, CodegenError, Grid, Opt, Prints, PtxOptions};
 use super::param_names::name_parameters;
 use super::strips::{self, Strips};
 use crate::abi::{self, DeviceStatus, LaunchBounds};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::rounding;
 use crate::codegen::blocks;
+use crate::codegen::prints::{self, Print};
 use crate::codegen::shadow::{self, Shadows};
 use crate::codegen::sites::Sites;
 use crate::diag::Code;
@@ -213,6 +214,8 @@ struct Ready<'a> {
     shadows: Shadows,
     /// What the code may record.
     sites: Sites,
+    /// What it may print, where that is written down.
+    prints: Option<Vec<Print>>,
     known: &'a Parts,
 }
 
@@ -252,6 +255,7 @@ impl Ready<'_> {
             Checks::Recorded => Sites::of(module, true),
             Checks::None | Checks::Simulated => Sites::default(),
         };
+        let prints = (options.prints == Prints::Ring).then(|| prints::prints(module));
         let (module, shadows) = shadow::extract_all(module, kernels);
         let module = without_zero_adjoints(module, kernels);
         let module = if options.layout == ArrayLayout::Apart { with_own_elements(module, kernels) } else { module };
@@ -266,7 +270,7 @@ impl Ready<'_> {
         for &kernel in kernels.iter().filter(|&&kernel| module.functions[kernel].by_block) {
             local_memory::validate(&module, kernel)?;
         }
-        Ok(Ready { module, shadows, sites, known })
+        Ok(Ready { module, shadows, sites, prints, known })
     }
 
     /// The optimised module, `names`: in which values have theirs.
@@ -309,6 +313,7 @@ impl Ready<'_> {
         let mut state = ModuleState::new(&self.module, &self.shadows, ll, target, Floats::NVPTX, names);
         state.rows = options.opt == Opt::Full;
         state.sites = self.sites.clone();
+        state.prints = self.prints.as_deref();
         state
     }
 

@@ -66,6 +66,15 @@ pub enum Checks {
     Recorded,
 }
 
+/// Where does device code print to?
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prints {
+    /// To standard output, by the driver.
+    Driver,
+    /// To memory that who launches reads ([`abi::PrintRing`](crate::abi::PrintRing)).
+    Ring,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct PtxOptions {
     pub arch: Arch,
@@ -75,6 +84,7 @@ pub struct PtxOptions {
     pub layout: ArrayLayout,
     pub grid: Grid,
     pub checks: Checks,
+    pub prints: Prints,
     /// Which products of tiles the instructions for matrices do.
     pub tensor_cores: TensorCores,
 }

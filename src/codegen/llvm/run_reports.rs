@@ -1,16 +1,17 @@
 //! How do prints, asserts and reports of bad indices leave the kernel? On the host through the
-//! run's [`HostStatus`]; on the device through the driver's `vprintf` and `__assertfail`, or, where
-//! checks are recorded, through the module's [`DeviceStatus`].
+//! run's [`HostStatus`]; on the device through the driver's `vprintf` and `__assertfail`, or
+//! through memory of who launches: [`DeviceStatus`], [`PrintRing`].
 
 use std::mem::offset_of;
 
 use smallvec::smallvec;
 
-use super::builder::{Attribute, AttributeLoc, Func, IntPredicate, Ty, Val};
+use super::builder::{AtomicRMWBinOp, Attribute, AttributeLoc, Func, IntPredicate, Ty, Val};
 use super::lower::{Frame, Lower, Scalars, Target};
 use super::options::Checks;
 use super::print_format::{self, ReadAs, Wanted};
-use crate::abi::{DeviceStatus, HostStatus};
+use crate::abi::{DEVICE_PRINTS, DeviceStatus, HostStatus, PRINT_WORDS, PrintRing};
+use crate::codegen::prints::Print;
 use crate::codegen::sites::SiteKind;
 use crate::ir::{DEGENERATE, NO_COMPONENT, NO_ELEMENT, VISIT, ValueId};
 use crate::source::Span;
@@ -314,6 +315,11 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     pub fn print(&mut self, frame: &Frame<'a, 'ctx>, format: &str, args: &[ValueId]) {
+        if let Some(prints) = self.state.prints {
+            let wanted = Print::of(frame.function, format, args);
+            let number = prints.iter().position(|print| *print == wanted).unwrap_or(prints.len());
+            return self.write_down(frame, number as u64, args);
+        }
         let types: Vec<Scalar> = args.iter().map(|a| frame.scalar_ty(*a)).collect();
         let (format, wanted) = print_format::normalise(format, &types);
         let values: Vec<Val> =
@@ -380,6 +386,64 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             ll.ret(None);
         });
         ll.call_void(function, &[self.thread.status, buffer, length]);
+    }
+
+    /// Writes the number of a print and the bits of its arguments to the ring of the module
+    /// ([`PrintRing`]).
+    fn write_down(&mut self, frame: &Frame<'a, 'ctx>, number: u64, args: &[ValueId]) {
+        let ll = self.ll;
+        let (int, wide, pointer) = (ll.i64(), |n: u64| ll.const_i64(n as i64), ll.ptr(0));
+        let told = ll.shared_bytes(DEVICE_PRINTS, 16);
+        let count = wide(1 + args.len() as u64);
+        let ring = ll.int_to_ptr(ll.load(int, told, 8), pointer);
+        let begin = self.function_once("kc_print_begin", Some(int), &[pointer, int], |lower, function| {
+            lower.print_begin(function);
+        });
+        let put = self.function_once("kc_print_word", None, &[pointer, int, int], |_, function| {
+            let p = |n| ll.param(function, n);
+            let place = ll.and(p(1), wide(PRINT_WORDS - 1));
+            let at = ll.offset(ll.offset_by(p(0), offset_of!(PrintRing, words) as u64), ll.mul(place, wide(8)));
+            ll.store(p(2), at, 8);
+            ll.ret(None);
+        });
+        let first = ll.call(begin, &[ring, count]);
+        let room = ll.icmp(IntPredicate::NE, first, ll.const_i64(-1));
+        self.when(Some(room), |lower| {
+            for (&arg, n) in args.iter().zip(1..) {
+                let bits = lower.ops.to_bits(frame.scalar_ty(arg), frame.scalar(arg));
+                let bits = if ll.ty(bits) == int { bits } else { ll.zext(bits, int) };
+                ll.call_void(put, &[ring, ll.add(first, wide(n)), bits]);
+            }
+            let base = ll.load(int, ll.offset_by(told, 8), 8);
+            let name = ll.shl(ll.add(base, wide(number + 1)), wide(32));
+            // Who reads the first word reads the others.
+            ll.effect_intrinsic("llvm.nvvm.membar.sys", &[]);
+            ll.call_void(put, &[ring, first, ll.or(name, count)]);
+            Scalars::new()
+        });
+    }
+
+    /// Takes so many words of a ring; gives the number of the first, or -1 where there is no room.
+    fn print_begin(&mut self, function: Func<'ctx>) {
+        let ll = self.ll;
+        let (int, ring, count) = (ll.i64(), ll.param(function, 0), ll.param(function, 1));
+        let field = |offset: usize| ll.offset_by(ring, offset as u64);
+        let (head_at, tail_at) = (field(offset_of!(PrintRing, head)), field(offset_of!(PrintRing, tail)));
+        let [ask, take, full, done] = ["ask", "take", "full", "done"].map(|name| ll.block(function, name));
+        ll.br(ask);
+        ll.position_at_end(ask);
+        let (head, tail) = (ll.load_atomic(int, head_at, 8), ll.load_atomic(int, tail_at, 8));
+        let end = ll.add(head, count);
+        let fits = ll.icmp(IntPredicate::ULE, ll.sub(end, tail), ll.const_i64(PRINT_WORDS as i64));
+        ll.cond_br(fits, take, full);
+        ll.position_at_end(take);
+        let (_, taken) = ll.atomic_cas(head_at, head, end, 8);
+        ll.cond_br(taken, done, ask);
+        ll.position_at_end(full);
+        ll.atomic_rmw(AtomicRMWBinOp::Add, field(offset_of!(PrintRing, lost)), ll.const_i64(1), 8);
+        ll.ret(Some(ll.const_i64(-1)));
+        ll.position_at_end(done);
+        ll.ret(Some(head));
     }
 
     /// `vprintf` reads its arguments from a buffer, each at its natural alignment.

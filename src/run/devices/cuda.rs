@@ -17,6 +17,8 @@ mod driver;
 #[cfg(not(feature = "cuda"))]
 mod no_card;
 #[cfg(feature = "cuda")]
+mod prints;
+#[cfg(feature = "cuda")]
 mod status;
 #[cfg(feature = "cuda")]
 mod under_way;
@@ -84,14 +86,20 @@ impl Device for Cuda {
     fn keeps_order(&self) -> bool {
         false
     }
-
-    fn reports_prints(&self) -> bool {
-        false
-    }
 }
 
 /// An error and a note of threads, with their coordinates.
 pub type Told = (Option<(Trap, [u32; 4])>, Option<(Note, [u32; 4])>);
+
+/// What kernels on a GPU printed since the last call.
+#[cfg(feature = "cuda")]
+pub use prints::printed;
+
+/// Nothing.
+#[cfg(not(feature = "cuda"))]
+pub fn printed(_: i32) -> Vec<u8> {
+    Vec::new()
+}
 
 /// A kernel on one GPU, for arrays that are in its memory already.
 pub struct Resident {

@@ -78,12 +78,6 @@ pub trait Device: Send + Sync {
         true
     }
 
-    /// Does what a kernel prints come back in the [`Report`]? Else it goes to standard output, past
-    /// kc.
-    fn reports_prints(&self) -> bool {
-        true
-    }
-
     /// Does it count what a launch costs, if it is asked to ([`Trial::counts`])?
     fn counts(&self) -> bool {
         false

@@ -10,8 +10,8 @@ use super::engines::Ids;
 use super::{Device, Executable, Found, How, Job, Ptx, Report, Trial, stop};
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
-    Arch, ArrayLayout, Checks as Tests, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx_located,
-    has_block_sums, strips,
+    Arch, ArrayLayout, Checks as Tests, Grid, Opt, Parts, Prints, PrivateSums, PtxOptions, asked_shared,
+    emit_ptx_located, has_block_sums, strips,
 };
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -74,8 +74,8 @@ pub fn prepared(module: &Module, kernel: FuncId, how: &How) -> Result<Kernel> {
     let (arch, layout) = (ARCH, ArrayLayout::Strided);
     let &How { fmad, checked, tensor_cores, trial, .. } = how;
     let (opt, grid) = (Opt::Full, Grid::Covering);
-    let checks = if checked { Tests::Simulated } else { Tests::None };
-    let covering = PtxOptions { arch, opt, fmad, layout, grid, checks, tensor_cores };
+    let (checks, prints) = (if checked { Tests::Simulated } else { Tests::None }, Prints::Driver);
+    let covering = PtxOptions { arch, opt, fmad, layout, grid, checks, prints, tensor_cores };
     let made = Kernel::load(module, kernel, &covering, trial)?;
     let private = PrivateSums::of(module, kernel);
     // As a GPU has it ([`super::cuda`]), where that is counted. Else a thread has one task: several

@@ -28,6 +28,12 @@ unsafe impl Send for Card {}
 // SAFETY: as above; the driver takes calls from several threads.
 unsafe impl Sync for Card {}
 
+/// The GPUs that were asked for.
+fn cards() -> MutexGuard<'static, BTreeMap<i32, Arc<Card>>> {
+    static CARDS: Mutex<BTreeMap<i32, Arc<Card>>> = Mutex::new(BTreeMap::new());
+    CARDS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 fn handle(stream: u64) -> sys::CUstream {
     std::ptr::with_exposed_provenance_mut(stream as usize)
 }
@@ -46,8 +52,7 @@ impl Card {
     /// # Errors
     /// There is no driver or no such GPU, or kc knows none as old (`E1104`).
     pub fn open(ordinal: i32) -> Result<Arc<Card>> {
-        static CARDS: Mutex<BTreeMap<i32, Arc<Card>>> = Mutex::new(BTreeMap::new());
-        let mut cards = CARDS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut cards = cards();
         if let Some(card) = cards.get(&ordinal) {
             return Ok(card.clone());
         }
@@ -62,6 +67,11 @@ impl Card {
         let card = Arc::new(Card { context, about, pool });
         cards.insert(ordinal, card.clone());
         Ok(card)
+    }
+
+    /// The numbers of the GPUs that were opened.
+    pub fn opened() -> Vec<i32> {
+        cards().keys().copied().collect()
     }
 
     /// Its number, its name, and so on.

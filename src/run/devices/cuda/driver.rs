@@ -14,9 +14,10 @@ use cudarc::driver::sys;
 
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
-    Arch, ArrayLayout, Checks, DenseArrays, Grid, Opt, Parts, PrivateSums, PtxOptions, asked_shared, emit_ptx,
+    Arch, ArrayLayout, Checks, DenseArrays, Grid, Opt, Parts, Prints, PrivateSums, PtxOptions, asked_shared, emit_ptx,
     has_block_sums, strips,
 };
+use crate::codegen::prints;
 use crate::codegen::sites::Sites;
 use crate::diag::{Code, Diagnostic};
 use crate::ir::{FuncId, FunctionKind, Module};
@@ -27,6 +28,7 @@ use crate::run::devices::{Executable, Found, How, Job, Note, Report, Trap};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
+use super::prints::Ring;
 use super::status::{Found as Recorded, Status};
 use super::under_way;
 
@@ -250,6 +252,8 @@ pub struct Kernel {
     dense: Option<Box<(DenseArrays, Kernel)>>,
     /// What its threads record, if its code has tests.
     status: Option<Status>,
+    /// Where it prints to, if it does.
+    ring: Option<Arc<Ring>>,
     /// Last: the module goes before its context.
     context: Context,
 }
@@ -290,8 +294,8 @@ impl Kernel {
         let arch = Context::open(ordinal)?.arch;
         let &How { fmad, tensor_cores, checked, .. } = how;
         let (opt, grid) = (Opt::Full, Grid::Covering);
-        let checks = if checked { Checks::Recorded } else { Checks::None };
-        let covering = PtxOptions { arch, opt, fmad, layout, grid, checks, tensor_cores };
+        let (checks, prints) = (if checked { Checks::Recorded } else { Checks::None }, Prints::Ring);
+        let covering = PtxOptions { arch, opt, fmad, layout, grid, checks, prints, tensor_cores };
         let any = PtxOptions { grid: Grid::Any, ..covering };
         let emit = |options: &PtxOptions| {
             emit_ptx(module, &[kernel], options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))
@@ -324,6 +328,7 @@ impl Kernel {
         let in_strips = options.grid == Grid::Strips;
         let asked_shared = asked_shared(module, kernel, options, &text).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let function = &module.functions[kernel];
+        let prints = text.contains(abi::DEVICE_PRINTS);
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
         let loaded = load_ptx(&text)?;
         let mut made = Kernel {
@@ -344,6 +349,7 @@ impl Kernel {
             in_turns: None,
             dense: None,
             status: None,
+            ring: None,
             context,
         };
         let entry = abi::device_entry(&function.source_name, function.phase);
@@ -358,6 +364,9 @@ impl Kernel {
         let _ = unsafe { sys::cuFuncGetAttribute(&mut registers, of, made.function) };
         if options.checks == Checks::Recorded {
             made.status = Some(Status::of(loaded, Arc::new(Sites::of(module, true)))?);
+        }
+        if prints {
+            made.ring = Some(Ring::of(ordinal, loaded, &prints::prints(module))?);
         }
         if asked_shared > 0 {
             let most = sys::CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
@@ -421,7 +430,9 @@ impl Kernel {
             |at: [u32; 4]| job.bounds.shape.iter().zip(at).fold(0, |n, (&all, k)| n * u64::from(all) + u64::from(k));
         let trap = trap.map(|(trap, at)| Trap { thread: number(at), ..trap });
         let note = note.map(|(note, at)| Note { thread: number(at), ..note });
-        Ok(Report { seconds: Some(seconds), trap, note, ..Report::default() })
+        let mut report = Report { seconds: Some(seconds), trap, note, ..Report::default() };
+        report.printed.push(&kernel.ring.as_ref().map(|ring| ring.take()).unwrap_or_default());
+        Ok(report)
     }
 
     /// Puts a launch behind what a stream does already, and does not wait for it. Arrays are in the
@@ -623,7 +634,7 @@ impl Drop for Kernel {
         // nothing to do.
         let _ = unsafe { result::module::unload(self.module) };
         // While the context is current.
-        drop(self.status.take());
+        drop((self.status.take(), self.ring.take()));
     }
 }
 
