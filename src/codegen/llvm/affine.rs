@@ -10,6 +10,7 @@
 //! modulo 2^32, and a value inside `0..extent` is less than 2^31, so once the exact value is known
 //! to be inside, both are the same.
 
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use smallvec::SmallVec;
@@ -186,6 +187,8 @@ pub struct LoopRange<'ctx> {
 pub struct ValueFacts<'ctx> {
     /// Indices, each with an extent that it is below.
     within: IdSet<(Val<'ctx>, Val<'ctx>)>,
+    /// Extents of adjoints, and those in their places.
+    same: HashMap<Val<'ctx>, Val<'ctx>>,
     /// Parts of arrays that are inside, by the conditions around the cursor: the first index, the
     /// extent, and how many indices.
     parts: Vec<(Val<'ctx>, Val<'ctx>, u32)>,
@@ -269,6 +272,16 @@ impl<'ctx> ValueFacts<'ctx> {
     /// An index in `0..extent`.
     pub fn set_within(&mut self, value: Val<'ctx>, extent: Val<'ctx>) {
         self.within.insert((value, extent));
+    }
+
+    /// An extent is that of another array, or nobody asks for elements.
+    pub fn set_same(&mut self, extent: Val<'ctx>, other: Val<'ctx>) {
+        self.same.insert(extent, other);
+    }
+
+    /// The extent in its place.
+    pub fn same(&self, extent: Val<'ctx>) -> Val<'ctx> {
+        self.same.get(&extent).copied().unwrap_or(extent)
     }
 
     pub fn is_within(&self, value: Val<'ctx>, extent: Val<'ctx>) -> bool {

@@ -143,10 +143,21 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     pub fn gradient(&mut self, frame: &Frame<'a, 'ctx>, array: ValueId) -> Scalars<'ctx> {
         let Type::Array(ty) = frame.ty(array) else { return frame.get(array).clone() };
         let gradient = self.gradient_of(frame.get(array), ty);
+        self.has_extents_of(&gradient, frame.get(array), ty);
         if self.aligned.contains(&frame.get(array)[ARRAY_DATA]) {
             self.aligned.insert(gradient[ARRAY_DATA]);
         }
         gradient
+    }
+
+    /// On a GPU, indices of an array of adjoints are tested as those of the array: with its
+    /// extents, of which much is known. Generated code asks before whether there is one.
+    fn has_extents_of(&mut self, gradient: &[Val<'ctx>], array: &[Val<'ctx>], ty: ArrayType) {
+        if self.target.is_gpu() && self.target.is_checked() {
+            for at in ARRAY_SHAPE..ARRAY_SHAPE + usize::from(ty.ndim) {
+                self.facts.set_same(gradient[at], array[at]);
+            }
+        }
     }
 
     fn gradient_of(&self, scalars: &[Val<'ctx>], ty: ArrayType) -> Scalars<'ctx> {
@@ -188,7 +199,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     }
 
     /// Gives the absent arrays of adjoints among a kernel's arguments what represents them.
-    pub fn default_adjoints(&self, kernel: FuncId, args: &mut [Scalars<'ctx>]) {
+    pub fn default_adjoints(&mut self, kernel: FuncId, args: &mut [Scalars<'ctx>]) {
         let (ll, function) = (self.ll, &self.ir.functions[kernel]);
         let structs = &self.ir.structs;
         // The argument's number, the position of the array in it, and its type.
@@ -202,7 +213,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
             if let Type::Array(array) = ty { Some((n, start, array)) } else { None }
         };
-        for shadow in self.state.shadows.get(&kernel).into_iter().flatten() {
+        let shadows = self.state.shadows;
+        for shadow in shadows.get(&kernel).into_iter().flatten() {
             let (Some((given, at, ty)), Some((n, start, _))) = (find(&shadow.given), find(&shadow.array)) else {
                 continue;
             };
@@ -211,6 +223,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let own = &mut args[given][at..at + count];
             let exists = ll.icmp(IntPredicate::NE, ll.ptr_to_int(own[ARRAY_DATA], ll.i64()), ll.const_i64(0));
             own.iter_mut().zip(default).for_each(|(own, other)| *own = ll.select(exists, *own, other));
+            let (own, array) = (own.to_vec(), args[n][start..start + count].to_vec());
+            self.has_extents_of(&own, &array, ty);
         }
     }
 
@@ -226,7 +240,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         is_local: bool,
     ) -> (Index<'ctx>, Option<DimCheck<'ctx>>) {
         let ll = self.ll;
-        let value = frame.scalar(index);
+        let (value, extent) = (frame.scalar(index), self.facts.same(extent));
         if self.facts.is_within(value, extent) {
             return (Index { wide: ll.sext(value, ll.i64()), narrow: None, step: None }, None);
         }
