@@ -199,6 +199,10 @@ def __getattr__(name):
         from . import _streams
 
         return getattr(_streams, name)
+    if name == "Split":
+        from ._split import Split
+
+        return Split
     if name in ("Mesh", "Bvh", "HashGrid"):
         from . import _engines
 

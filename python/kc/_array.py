@@ -22,7 +22,7 @@ class array(_native.Array):
     """``kc.array(data, dtype=kc.vec3)``: an array for kernels. ``kc.array(dtype=float)`` names the type of a parameter.
 
     A NumPy array of the right type is taken as it is, anything else is copied. ``requires_grad`` adds a gradient of zeros.
-    ``device="cuda:0"`` puts the array in the memory of a GPU, ``pinned=True`` in memory of the host that a GPU copies faster.
+    ``device="cuda:0"`` puts the array in the memory of a GPU, ``device="managed"`` in memory of both, ``pinned=True`` in memory of the host that a GPU copies faster.
     An array of another library in the memory of a GPU is shared, not copied.
     """
 
@@ -76,7 +76,7 @@ class array(_native.Array):
             value = array(value, dtype=self.dtype)
         if value is not None and value._data.shape != self._data.shape:
             raise ValueError(f"a gradient of shape {value.shape} for an array of shape {self.shape}")
-        if value is not None and value.device != self.device:
+        if value is not None and _device.place_of(value._data) != _device.place_of(self._data):
             text = f"a gradient on {value.device} for an array on {self.device}"
             raise _device.refused(text, f'copy it: `x.grad = g.to("{self.device}")`')
         self._grad = value
@@ -92,13 +92,38 @@ class array(_native.Array):
 
     def to(self, device):
         """The array on another device, as a copy, with a copy of its gradient; there already, it is itself."""
-        ordinal = _device.ordinal_of(device)
-        if ordinal == _device.place_of(self._data):
+        ordinal, managed = _device.ordinal_of(device), device == _device.MANAGED
+        if ordinal == _device.place_of(self._data) and managed == _device.is_managed(self._data):
             return self
-        made = _wrap(_device.moved(_movable(self._data, ordinal), ordinal), self.dtype, False, type(self))
+        made = _wrap(_device.moved(_movable(self._data, ordinal), ordinal, managed), self.dtype, False, type(self))
         if self._grad is not None:
             made._grad = self._grad.to(device)
         _note(made, self, "to")
+        return made
+
+    def prefetch(self, device):
+        """Brings managed memory to a GPU, or to the host (``"cpu"``), before it is used there; waits for nothing."""
+        if not _device.is_managed(self._data):
+            raise _device.refused(f"the array is on {self.device}, and does not move", 'make it with `device="managed"`, or copy it: `x.to(...)`')
+        _native.far_prefetch(self._data, _device.ordinal_of(device))
+
+    def on(self, device):
+        """The same memory for launches on another GPU, which reaches it without a copy.
+
+        What comes next there waits for what is done here already; the other way round, wait for it: ``stream.wait(other)``.
+        """
+        ordinal = _device.ordinal_of(device)
+        if ordinal == _device.place_of(self._data):
+            return self
+        if ordinal is None or not _device.is_far(self._data):
+            text = "the host and a GPU use one memory only where it is managed"
+            raise _device.refused(text, 'make the array with `device="managed"`: `.numpy()` is the same memory')
+        lent = _native.far_lent(self._data, ordinal)
+        if lent is None:
+            raise _device.refused(f"cuda:{ordinal} has no way to the memory of {self.device}", f'copy it: `x.to("cuda:{ordinal}")`')
+        made = _wrap(lent, self.dtype, False, type(self))
+        if self._grad is not None:
+            made._grad = self._grad.on(device)
         return made
 
     @property
@@ -372,10 +397,11 @@ def _of_far(cls, data, known, dtype, ndim, copy, requires_grad, device, pinned):
         raise _device.refused(text, "convert them by a kernel, or on the host: `kc.array(x.numpy(), dtype=..., device=...)`")
     _check(known, dtype, layout.shape, ndim)
     where = _device.place_of(known) if device is None else _device.ordinal_of(device)
+    managed = device == _device.MANAGED
     if pinned and where is not None:
         raise ValueError("pinned memory is the host's: leave out `pinned`, or `device`")
-    if copy or where != _device.place_of(known):
-        known = _device.moved(known, where)
+    if copy or where != _device.place_of(known) or managed and not _device.is_managed(known):
+        known = _device.moved(known, where, managed)
     if pinned:
         known = _placed(known, None, True, copied=True)
     result = _wrap(known, dtype, requires_grad, cls)
@@ -401,7 +427,7 @@ def _placed(made, device, pinned, copied=False):
     if ordinal is not None:
         if pinned:
             raise ValueError("pinned memory is the host's: leave out `pinned`, or `device`")
-        return _device.moved(_movable(made, ordinal), ordinal)
+        return _device.moved(_movable(made, ordinal), ordinal, device == _device.MANAGED)
     if pinned:
         memory = np.asarray(_native.pinned(0, made.nbytes))
         there = memory[: made.nbytes].view(made.dtype).reshape(made.shape) if made.size else made
@@ -431,7 +457,7 @@ def _filled(make, shape, dtype, requires_grad, device, pinned):
         raise ValueError("pinned memory is the host's: leave out `pinned`, or `device`")
     else:
         _movable(np.empty(0, layout.base), ordinal)
-        made = _device.empty(ordinal, shape, layout.base)
+        made = _device.empty(ordinal, shape, layout.base, device == _device.MANAGED)
         if make == "zeros":
             _native.far_clear(made)
     return _wrap(made, dtype, requires_grad)

@@ -69,6 +69,10 @@ def refused(text, advice=None) -> DeviceError:
     return DeviceError(f"error[E1104]: {text}{more}", code="E1104", message=text)
 
 
+#: Memory that the host and all GPUs use; it counts as the first GPU's.
+MANAGED = "managed"
+
+
 def ordinal_of(device) -> int | None:
     """The number of a GPU that a user names. None: the host."""
     if isinstance(device, Device):
@@ -77,6 +81,8 @@ def ordinal_of(device) -> int | None:
     if word in ("cpu", "host"):
         return None
     kind, colon, number = word.partition(":")
+    if word == MANAGED:
+        return 0
     if kind != "cuda" or bool(colon) != number.isdecimal():
         raise refused(f"there is no device `{word}`", 'arrays are on "cpu", or on a GPU: "cuda", "cuda:1", or one of kc.devices()')
     return int(number or 0)
@@ -89,9 +95,13 @@ def place_of(data) -> int | None:
     return _native.memory_of(data).ordinal
 
 
+def is_managed(data) -> bool:
+    return type(data) is Far and _native.memory_of(data).is_managed
+
+
 def name_of(data) -> str:
     ordinal = place_of(data)
-    return "cpu" if ordinal is None else f"cuda:{ordinal}"
+    return "cpu" if ordinal is None else MANAGED if is_managed(data) else f"cuda:{ordinal}"
 
 
 def is_far(data) -> bool:
@@ -136,8 +146,8 @@ def capsule_of(data, *, stream=None, max_version=None, dl_device=None, copy=None
 # How elements get there and back.
 
 
-def empty(ordinal, shape, dtype):
-    return np.empty(shape, dtype) if ordinal is None else _native.far_empty(ordinal, shape, np.dtype(dtype))
+def empty(ordinal, shape, dtype, managed=False):
+    return np.empty(shape, dtype) if ordinal is None else _native.far_empty(ordinal, shape, np.dtype(dtype), managed)
 
 
 def zeros(ordinal, shape, dtype):
@@ -183,11 +193,11 @@ def zeros_like(data):
     return made
 
 
-def moved(data, ordinal):
+def moved(data, ordinal, managed=False):
     """A copy of the elements on a GPU, or on the host (None)."""
     if ordinal is None:
         return read(data) if is_far(data) else np.array(data)
-    made = empty(ordinal, data.shape, data.dtype)
+    made = empty(ordinal, data.shape, data.dtype, managed)
     put(made, data)
     return made
 

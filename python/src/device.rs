@@ -32,6 +32,10 @@ pub struct Memory {
 pub enum Whose {
     /// It goes back to the pool of the GPU, or to its driver.
     Own { pooled: bool },
+    /// The same of memory that the host uses, too.
+    Managed,
+    /// Managed memory as the host's: what keeps it.
+    Host(Py<Memory>),
     /// Of the host.
     Pinned,
     /// Another library's: what keeps it.
@@ -163,6 +167,12 @@ impl Memory {
         Ok(Memory::new(card, address, bytes, Whose::Own { pooled }))
     }
 
+    pub fn managed(py: Python<'_>, ordinal: i32, bytes: usize) -> PyResult<Memory> {
+        let card = card(py, ordinal)?;
+        let address = py.detach(|| card.managed(bytes)).map_err(|fail| raise(py, fail))?;
+        Ok(Memory::new(card, address, bytes, Whose::Managed))
+    }
+
     pub fn new(card: Arc<Card>, address: u64, bytes: usize, whose: Whose) -> Memory {
         let shared = AtomicBool::new(matches!(whose, Whose::Other(_)));
         Memory { card, address, bytes, whose, writes: Mutex::default(), shared }
@@ -219,18 +229,24 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         match self.whose {
+            Whose::Managed if CAPTURES.load(Ordering::SeqCst) > 0 => {
+                let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.push((self.card.clone(), self.address, false));
+            }
             Whose::Own { pooled } if CAPTURES.load(Ordering::SeqCst) > 0 => {
                 let mut waiting = WAITING.lock().unwrap_or_else(PoisonError::into_inner);
                 waiting.push((self.card.clone(), self.address, pooled));
             }
             // SAFETY: nobody has it any more; the stream waits for the others of kc.
             Whose::Own { pooled } => unsafe { self.card.release(self.address, LEGACY, pooled) },
+            // SAFETY: as above.
+            Whose::Managed => unsafe { self.card.release(self.address, LEGACY, false) },
             Whose::Pinned => {
                 let at: *mut u8 = std::ptr::with_exposed_provenance_mut(self.address as usize);
                 // SAFETY: as above.
                 unsafe { self.card.unpin(at) };
             }
-            Whose::Other(_) => {}
+            Whose::Other(_) | Whose::Host(_) => {}
         }
     }
 }
@@ -241,6 +257,12 @@ impl Memory {
     #[getter]
     fn ordinal(&self) -> i32 {
         self.card.ordinal()
+    }
+
+    /// Whether the host uses it, too.
+    #[getter]
+    pub fn is_managed(&self) -> bool {
+        matches!(self.whose, Whose::Managed)
     }
 
     /// Others know of it from now on.
@@ -265,7 +287,8 @@ impl Memory {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         match &self.whose {
             Whose::Other(owner) => visit.call(owner),
-            Whose::Own { .. } | Whose::Pinned => Ok(()),
+            Whose::Host(memory) => visit.call(memory),
+            Whose::Own { .. } | Whose::Managed | Whose::Pinned => Ok(()),
         }
     }
 }
@@ -284,7 +307,7 @@ pub fn of<'py>(array: &Bound<'py, PyUntypedArray>) -> Option<Bound<'py, Memory>>
         // SAFETY: as above.
         let base = unsafe { Bound::from_borrowed_ptr(array.py(), base) };
         if let Ok(memory) = base.cast::<Memory>() {
-            return Some(memory.clone()).filter(|memory| !matches!(memory.get().whose, Whose::Pinned));
+            return Some(memory.clone()).filter(|memory| !matches!(memory.get().whose, Whose::Pinned | Whose::Host(_)));
         }
         if base.cast::<PyUntypedArray>().is_err() {
             return None;

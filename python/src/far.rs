@@ -5,24 +5,30 @@ use numpy::{PyArrayDescr, PyArrayDescrMethods, PyUntypedArray};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::device::{Memory, Whose, card, current_stream, keep, of, raise, told, waits};
+use crate::device::{Memory, Whose, card, card as open, current_stream, keep, of, raise, told, waits};
 use crate::gpu::by_rows;
 use crate::memory::{Place, over};
 use crate::view::{self, View};
 
-/// An array with rows behind each other, of what the memory holds already.
+/// An array with rows behind each other, of what the memory holds already; `managed`: the host uses
+/// it, too.
 #[pyfunction]
+#[pyo3(signature = (ordinal, shape, dtype, managed=false))]
 pub fn far_empty<'py>(
     ordinal: i32,
     shape: Vec<isize>,
     dtype: &Bound<'py, PyArrayDescr>,
+    managed: bool,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     let size = dtype.itemsize();
     let bytes = shape.iter().try_fold(size, |bytes, &n| bytes.checked_mul(usize::try_from(n).ok()?));
     let Some(bytes) = bytes.filter(|&bytes| isize::try_from(bytes).is_ok()) else {
         return Err(pyo3::exceptions::PyValueError::new_err("the array is larger than the memory of any machine"));
     };
-    let memory = Memory::take(dtype.py(), ordinal, bytes)?;
+    let memory = match managed {
+        true => Memory::managed(dtype.py(), ordinal, bytes)?,
+        false => Memory::take(dtype.py(), ordinal, bytes)?,
+    };
     let place = Place {
         start: memory.address() as usize,
         low: memory.address() as usize,
@@ -35,6 +41,57 @@ pub fn far_empty<'py>(
     let start = place.start;
     // SAFETY: it holds all elements.
     unsafe { over(&place, start, Bound::new(dtype.py(), memory)?.into_any()) }
+}
+
+/// Managed memory as an array of the host, once the GPU has done all that it was asked for.
+#[pyfunction]
+pub fn far_shared<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let (py, memory) = (array.py(), known(array)?);
+    let card = memory.get().card();
+    // The host may write to it, and nothing says so.
+    memory.get().share();
+    waits(py)?;
+    py.detach(|| card.wait_all()).map_err(|fail| raise(py, fail))?;
+    told(py, card.ordinal())?;
+    let place = Place { at: None, ..Place::of(array) };
+    let start = place.start;
+    let own = Memory::new(open(py, card.ordinal())?, start as u64, 0, Whose::Host(memory.unbind()));
+    // SAFETY: the host has access to managed memory, and the array keeps it.
+    unsafe { over(&place, start, Bound::new(py, own)?.into_any()) }
+}
+
+/// Brings managed memory to a GPU, or to the host (None), behind what this thread's stream does.
+#[pyfunction]
+pub fn far_prefetch(array: &Bound<'_, PyUntypedArray>, to: Option<i32>) -> PyResult<()> {
+    let (py, memory, place) = (array.py(), known(array)?, Place::of(array));
+    if place.is_empty() {
+        return Ok(());
+    }
+    let target = to.map(|ordinal| open(py, ordinal)).transpose()?;
+    let card = memory.get().card();
+    let stream = current_stream(card.ordinal());
+    // SAFETY: it is managed memory, which stays until the stream is done with it.
+    py.detach(|| unsafe { card.prefetch(place.low as u64, place.high - place.low, target.as_deref(), stream) })
+        .map_err(|fail| raise(py, fail))
+}
+
+/// The same memory as an array of another GPU, whose launches then reach it. None: they cannot.
+#[pyfunction]
+pub fn far_lent<'py>(array: &Bound<'py, PyUntypedArray>, ordinal: i32) -> PyResult<Option<Bound<'py, PyUntypedArray>>> {
+    let (py, memory, mut place) = (array.py(), known(array)?, Place::of(array));
+    let (card, own) = (open(py, ordinal)?, memory.get().card());
+    if !memory.get().is_managed() && !py.detach(|| card.reach_memory_of(own)).map_err(|fail| raise(py, fail))? {
+        return Ok(None);
+    }
+    memory.get().share();
+    // What comes next there waits for what is done here.
+    py.detach(|| card.follow(current_stream(ordinal), (own, current_stream(own.ordinal()))))
+        .map_err(|fail| raise(py, fail))?;
+    place.at = Some(ordinal);
+    let (low, bytes) = (place.low as u64, place.high - place.low);
+    let lent = Memory::new(card, low, bytes, Whose::Other(memory.into_any().unbind()));
+    // SAFETY: the memory is kept, and launches of the other GPU reach it.
+    unsafe { over(&place, place.start, Bound::new(py, lent)?.into_any()) }.map(Some)
 }
 
 /// An array of the same form, of what the memory holds already. The elements are apart.

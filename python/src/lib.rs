@@ -79,7 +79,9 @@ mod _native {
     #[pymodule_export]
     use super::engines::Engine;
     #[pymodule_export]
-    use super::far::{far_adopt, far_clear, far_copy, far_empty, far_like, far_view};
+    use super::far::{
+        far_adopt, far_clear, far_copy, far_empty, far_lent, far_like, far_prefetch, far_shared, far_view,
+    };
     #[pymodule_export]
     use super::kernel::Kernel;
     #[pymodule_export]

@@ -159,7 +159,7 @@ pub fn zeros<'py>(
     at: Option<i32>,
 ) -> PyResult<Bound<'py, PyUntypedArray>> {
     if let Some(ordinal) = at {
-        let made = far::far_empty(ordinal, shape.to_vec(), dtype.bind(py))?;
+        let made = far::far_empty(ordinal, shape.to_vec(), dtype.bind(py), false)?;
         return far::far_clear(&made).map(|()| made);
     }
     let mut shape: SmallVec<[npy_intp; 4]> = SmallVec::from_slice(shape);

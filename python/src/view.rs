@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::device::{self, Memory};
 use crate::error::Fault;
+use crate::far::far_shared;
 use crate::memory::on_host;
 use crate::{dlpack, gpu};
 
@@ -67,12 +68,13 @@ impl Array {
     }
 
     /// The array as a NumPy array: the same memory. Of one in the memory of a GPU it is a copy,
-    /// once its launches are over.
+    /// once its launches are over; of managed memory it is the same memory, then.
     fn numpy(&self, py: Python<'_>) -> PyResult<Py<PyUntypedArray>> {
         let data = self.data.bind(py);
-        match device::is_far(data) {
-            true => on_host(data).map(Bound::unbind),
-            false => Ok(self.data.clone_ref(py)),
+        match device::of(data) {
+            Some(memory) if memory.get().is_managed() => far_shared(data).map(Bound::unbind),
+            Some(_) => on_host(data).map(Bound::unbind),
+            None => Ok(self.data.clone_ref(py)),
         }
     }
 

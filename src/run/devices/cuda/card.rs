@@ -131,6 +131,61 @@ impl Card {
         })
     }
 
+    /// Memory that the host and all GPUs read and write; it goes back as what is not pooled does.
+    ///
+    /// # Errors
+    /// There is not so much (`E1107`), or the driver has no such.
+    pub fn managed(&self, bytes: usize) -> Result<u64> {
+        let made = self.within("managed memory", || {
+            let all = sys::CUmemAttach_flags::CU_MEM_ATTACH_GLOBAL;
+            // SAFETY: plain allocation; `release` frees it.
+            Ok(unsafe { result::malloc_managed(bytes.max(1), all) })
+        })?;
+        made.map_err(|error| match error.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => self.full(bytes),
+            _ => self.fault("managed memory", error),
+        })
+    }
+
+    /// Brings managed memory to a GPU, or to the host, behind what a stream of this one does.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    ///
+    /// # Safety
+    /// It is managed memory of so many bytes.
+    pub unsafe fn prefetch(&self, at: u64, bytes: usize, to: Option<&Card>, stream: u64) -> Result<()> {
+        const HOST: sys::CUdevice = -1;
+        let to = to.map_or(HOST, |card| card.context.device);
+        // SAFETY: the caller's promise.
+        self.within("a prefetch", || unsafe { sys::cuMemPrefetchAsync(at, bytes, to, handle(stream)).result() })
+    }
+
+    /// Lets launches of this GPU use the memory of another one from now on. False: it cannot.
+    ///
+    /// # Errors
+    /// The driver refuses.
+    pub fn reach_memory_of(&self, other: &Card) -> Result<bool> {
+        if other.ordinal() == self.ordinal() {
+            return Ok(true);
+        }
+        self.within("access to another GPU", || {
+            let mut can = 0;
+            // SAFETY: both devices came from the driver, and the contexts live.
+            let enabled = unsafe {
+                sys::cuDeviceCanAccessPeer(&mut can, self.context.device, other.context.device).result()?;
+                if can == 0 {
+                    return Ok(false);
+                }
+                sys::cuCtxEnablePeerAccess(other.context.raw, 0).result()
+            };
+            match enabled {
+                Err(DriverError(sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED)) => Ok(true),
+                other => other.map(|()| true),
+            }
+        })
+    }
+
     fn full(&self, bytes: usize) -> Fail {
         let (ordinal, name) = (self.ordinal(), &self.about.name);
         let room = self.room().map_or_else(|_| String::new(), |(free, all)| format!("; {free} of {all} are free"));

@@ -155,7 +155,7 @@ fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
 /// The primary context of a device.
 pub(super) struct Context {
     ordinal: i32,
-    device: sys::CUdevice,
+    pub(super) device: sys::CUdevice,
     pub(super) raw: sys::CUcontext,
     arch: Arch,
     multiprocessors: u64,

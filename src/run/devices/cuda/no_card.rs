@@ -65,6 +65,8 @@ never! {
     wait_all() -> Result<()>;
     follow(stream: u64, other: (&Card, u64)) -> Result<()>;
     pinned(bytes: usize) -> Result<*mut u8>;
+    managed(bytes: usize) -> Result<u64>;
+    reach_memory_of(other: &Card) -> Result<bool>;
     event(timed: bool) -> Result<Event>;
     record(event: &Event, stream: u64) -> Result<()>;
     await_event(event: &Event, stream: u64) -> Result<()>;
@@ -80,6 +82,7 @@ never_unsafe! {
     upload(to: u64, from: *const u8, bytes: usize, stream: u64) -> Result<()>;
     download(to: *mut u8, from: u64, bytes: usize, stream: u64) -> Result<()>;
     copy(to: u64, from: (&Card, u64), bytes: usize, stream: u64) -> Result<()>;
+    prefetch(at: u64, bytes: usize, to: Option<&Card>, stream: u64) -> Result<()>;
     clear(at: u64, bytes: usize, stream: u64) -> Result<()>;
     unpin(at: *mut u8) -> ();
     end_stream(stream: u64) -> ();
