@@ -1,9 +1,7 @@
 """A cloth hangs at two corners: which wind carries its middle to a target? Gradients through all steps by a tape.
 
-    python cloth.py [cloth.png]
+    python cloth.py [cloth.png] [--device cuda]
 """
-
-import sys
 
 import kc
 import numpy as np
@@ -59,15 +57,16 @@ def square(centre: kc.array(dtype=kc.vec3), loss: kc.array(dtype=float)):
 TARGET = kc.vec3(0.15, -0.2, -0.2)
 
 
-def blow(wind, n=16, steps=150, dt=0.005):
+def blow(wind, n=16, steps=150, dt=0.005, device="cpu"):
     """Where the cloth is at the end, how far it misses, and the gradient of that by the wind."""
     rest = 1.0 / (n - 1)
     grid = np.stack(np.meshgrid(np.arange(n), np.arange(n), indexing="ij"), axis=-1) * rest - 0.5
     x = np.zeros((n, n, 3), np.float32)
     x[..., 0], x[..., 2] = grid[..., 0], grid[..., 1]
-    v, f = np.zeros_like(x), np.zeros_like(x)
-    wind = np.asarray(wind, np.float32).reshape(1, 3)
-    centre, loss = np.zeros((1, 3), np.float32), np.zeros(1, np.float32)
+    x = kc.array(x, dtype=kc.vec3, device=device)
+    v, f = (kc.zeros((n, n), dtype=kc.vec3, device=device) for _ in range(2))
+    wind = kc.array([wind], dtype=kc.vec3, device=device)
+    centre, loss = kc.zeros(1, dtype=kc.vec3, device=device), kc.zeros(1, device=device)
     with kc.Tape() as tape:
         # The same arrays in every step: the tape keeps what its derivatives need.
         for _ in range(steps):
@@ -76,7 +75,7 @@ def blow(wind, n=16, steps=150, dt=0.005):
         miss((n, n), x, TARGET, centre)
         square(1, centre, loss)
     tape.backward(loss)
-    return x, float(loss[0]), tape.gradient(wind)[0]
+    return x.numpy(), float(loss.numpy()[0]), tape.gradient(wind).numpy()[0]
 
 
 def aim(rounds=40, rate=30.0, **options):
@@ -90,7 +89,8 @@ def aim(rounds=40, rate=30.0, **options):
 
 
 if __name__ == "__main__":
-    wind, losses, x = aim()
+    file, device = picture.arguments("cloth.png")
+    wind, losses, x = aim(device=device)
     print(f"wind {wind.round(2)}: the square of the miss goes from {losses[0]:.3f} to {losses[-1]:.2e}")
     image = np.ones((400, 400))
     # Seen from the side and a little from above.
@@ -99,4 +99,4 @@ if __name__ == "__main__":
         line = (along[:-1, None] + np.linspace(0, 1, 20)[None, :, None, None] * (along[1:] - along[:-1])[:, None]).reshape(-1, 2)
         at = (line * 220 + [200, 260]).astype(int).clip(0, 399)
         image[399 - at[:, 1], at[:, 0]] = 0
-    picture.save(sys.argv[1] if len(sys.argv) > 1 else "cloth.png", image)
+    picture.save(file, image)

@@ -1,9 +1,9 @@
 """A bilateral filter: smooths a picture, and leaves its edges.
 
-    python filter.py [before_after.png]
-"""
+    python filter.py [before_after.png] [--device cuda:0,cuda:1]
 
-import sys
+Several devices share the rows of the picture, and each has some rows of its neighbours.
+"""
 
 import kc
 import numpy as np
@@ -12,9 +12,11 @@ import picture
 
 @kc.kernel
 def bilateral(
-    image: kc.array2d(dtype=kc.vec3), out: kc.array2d(dtype=kc.vec3), radius: int, space: float = 3.0, colour: float = 0.15
+    first: int, image: kc.array2d(dtype=kc.vec3), out: kc.array2d(dtype=kc.vec3), radius: int, space: float = 3.0,
+    colour: float = 0.15,
 ):
-    i, j = kc.tid()
+    k, j = kc.tid()
+    i = first + k
     here = image[i, j]
     total, weights = kc.vec3(), float(0.0)
     for a in range(kc.max(i - radius, 0), kc.min(i + radius + 1, image.shape[0])):
@@ -37,14 +39,16 @@ def scene(n, noise, seed=0):
     return clean.astype(np.float32), noisy.astype(np.float32)
 
 
-def smooth(noisy, radius=5):
-    out = np.empty_like(noisy)
-    bilateral(noisy.shape[:2], noisy, out, radius)
-    return out
+def smooth(noisy, radius=5, devices=("cpu",)):
+    split = kc.Split(len(noisy), devices, halo=radius)
+    image, out = (split.scatter(noisy, dtype=kc.vec3) for _ in range(2))
+    split.launch(bilateral, noisy.shape[:2], split.first, image, out, radius)
+    return split.gather(out)
 
 
 if __name__ == "__main__":
+    file, devices = picture.arguments("before_after.png", devices=True)
     clean, noisy = scene(512, 0.08)
-    done = smooth(noisy)
+    done = smooth(noisy, devices=devices)
     print(f"distance from the clean picture: {np.std(noisy - clean):.3f} before, {np.std(done - clean):.3f} after")
-    picture.save(sys.argv[1] if len(sys.argv) > 1 else "before_after.png", np.hstack([noisy, done]))
+    picture.save(file, np.hstack([noisy, done]))

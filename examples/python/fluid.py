@@ -1,9 +1,7 @@
 """Smoke in a box: advection, and a pressure that keeps the velocity free of divergence.
 
-    python fluid.py [smoke.png]
+    python fluid.py [smoke.png] [--device cuda]
 """
-
-import sys
 
 import kc
 import numpy as np
@@ -64,30 +62,31 @@ def project(p: kc.array2d(dtype=float), u: kc.array2d(dtype=float), v: kc.array2
         v[i, j] = 0.0
 
 
-def simulate(n=256, steps=200, dt=1.0, sweeps=40):
+def simulate(n=256, steps=200, dt=1.0, sweeps=40, device="cpu"):
     """The smoke after so many steps, and the greatest divergence before and after the last projection."""
     shape = (n, n)
-    smoke, u, v, p, d, other = (np.zeros(shape, np.float32) for _ in range(6))
-    before = after = 0.0
-    for _ in range(steps):
+    smoke, u, v, p, d, other = (kc.zeros(shape, device=device) for _ in range(6))
+    before = 0.0
+    for step in range(steps):
         heat(shape, 0.1 * dt, smoke, u)
-        next_u, next_v, next_smoke = (np.empty_like(u) for _ in range(3))
+        next_u, next_v, next_smoke = (kc.empty(shape, device=device) for _ in range(3))
         advect(shape, dt, u, v, u, next_u)
         advect(shape, dt, u, v, v, next_v)
         advect(shape, dt, u, v, smoke, next_smoke)
         u, v, smoke = next_u, next_v, next_smoke
         divergence(shape, u, v, d)
-        before = float(np.abs(d).mean())
+        if step == steps - 1:
+            before = float(np.abs(d.numpy()).mean())
         for _ in range(sweeps):
             relax(shape, p, d, other)
             p, other = other, p
         project(shape, p, u, v)
-        divergence(shape, u, v, d)
-        after = float(np.abs(d).mean())
-    return smoke, before, after
+    divergence(shape, u, v, d)
+    return smoke.numpy(), before, float(np.abs(d.numpy()).mean())
 
 
 if __name__ == "__main__":
-    smoke, before, after = simulate()
+    file, device = picture.arguments("smoke.png")
+    smoke, before, after = simulate(device=device)
     print(f"mean divergence {before:.2e} before the last projection, {after:.2e} after it")
-    picture.save(sys.argv[1] if len(sys.argv) > 1 else "smoke.png", smoke)
+    picture.save(file, smoke)

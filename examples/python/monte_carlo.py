@@ -1,10 +1,9 @@
 """The price of an option by simulation, and how it depends on its parameters: gradients of numbers given by value.
 
-    python monte_carlo.py [paths.png]
+    python monte_carlo.py [prices.png] [--device cuda]
 """
 
 import math
-import sys
 
 import kc
 import numpy as np
@@ -26,11 +25,11 @@ def price(
     kc.atomic_add(out, 0, kc.exp(-rate * years) * gain)
 
 
-def simulate(paths=200_000, steps=16, spot=100.0, strike=105.0, rate=0.02, sigma=0.3, years=1.0, seed=1):
+def simulate(paths=200_000, steps=16, spot=100.0, strike=105.0, rate=0.02, sigma=0.3, years=1.0, seed=1, device="cpu"):
     """The price, and its derivatives by the parameters."""
-    out = np.zeros(1)
+    out = kc.zeros(1, dtype=kc.float64, device=device)
     found = price.grad(paths, seed, steps, spot, strike, rate, sigma, years, out, grads={"out": 1.0 / paths})
-    return out[0] / paths, {name: found[name] for name in ("spot", "strike", "rate", "sigma", "years")}
+    return float(out.numpy()[0]) / paths, {name: found[name] for name in ("spot", "strike", "rate", "sigma", "years")}
 
 
 def exact(spot=100.0, strike=105.0, rate=0.02, sigma=0.3, years=1.0):
@@ -50,11 +49,12 @@ def exact(spot=100.0, strike=105.0, rate=0.02, sigma=0.3, years=1.0):
 
 
 if __name__ == "__main__":
-    value, slopes = simulate()
+    file, device = picture.arguments("prices.png")
+    value, slopes = simulate(device=device)
     known, formula = exact()
     print(f"price {value:.3f}, by the formula {known:.3f}")
     for name, slope in slopes.items():
         print(f"  by {name:6} {slope:9.4f}" + (f", by the formula {formula[name]:9.4f}" if name in formula else ""))
-    prices = [[simulate(20_000, spot=spot, sigma=sigma)[0] for spot in range(60, 141, 5)] for sigma in (0.1, 0.2, 0.3, 0.4, 0.5)]
+    prices = [[simulate(20_000, spot=spot, sigma=sigma, device=device)[0] for spot in range(60, 141, 5)] for sigma in (0.1, 0.2, 0.3, 0.4, 0.5)]
     shown = np.kron(np.array(prices) / np.max(prices), np.ones((40, 20)))
-    picture.save(sys.argv[1] if len(sys.argv) > 1 else "prices.png", shown)
+    picture.save(file, shown)

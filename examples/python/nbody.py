@@ -1,9 +1,7 @@
 """A disc of bodies around a heavy one, each pulled by all others.
 
-    python nbody.py [bodies.png]
+    python nbody.py [bodies.png] [--device cuda]
 """
-
-import sys
 
 import kc
 import numpy as np
@@ -51,25 +49,28 @@ def start(n, seed=0):
 
 
 def total(mass, x, v):
-    out = np.zeros(1)
+    out = kc.zeros(1, dtype=kc.float64, device=x.device)
     energy(len(mass), mass, x, v, out)
-    return out[0]
+    return float(out.numpy()[0])
 
 
-def simulate(n=2000, steps=200, dt=0.005):
+def simulate(n=2000, steps=200, dt=0.005, device="cpu"):
     """Where the bodies are at the end, and the energy at first and at last."""
-    mass, x, v = start(n)
+    mass, *others = start(n)
+    mass = kc.array(mass, device=device)
+    x, v = (kc.array(vectors, dtype=kc.vec3, device=device) for vectors in others)
     first = total(mass, x, v)
     for _ in range(steps):
         drift(n, 0.5 * dt, v, x)
         kick(n, dt, mass, x, v)
         drift(n, 0.5 * dt, v, x)
-    return x, first, total(mass, x, v)
+    return x.numpy(), first, total(mass, x, v)
 
 
 if __name__ == "__main__":
-    x, first, last = simulate()
+    file, device = picture.arguments("bodies.png")
+    x, first, last = simulate(device=device)
     print(f"energy {first:.5f} at first, {last:.5f} at last")
     image, at = np.zeros((512, 512)), ((x[:, :2] + 1.5) * 170).astype(int).clip(0, 511)
     np.add.at(image, (at[:, 1], at[:, 0]), 0.5)
-    picture.save(sys.argv[1] if len(sys.argv) > 1 else "bodies.png", image)
+    picture.save(file, image)

@@ -1,5 +1,6 @@
-"""Writes pictures: PNG files of 8 bits."""
+"""Writes pictures, PNG files of 8 bits; and reads what a program is called with."""
 
+import argparse
 import struct
 import zlib
 
@@ -21,6 +22,15 @@ def save(path, values):
     header = struct.pack(">IIBBBBB", width, height, 8, colour, 0, 0, 0)
     with open(path, "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
+
+
+def arguments(file, devices=False):
+    """The picture's file and the device that a program is called with: `--device cuda`, or the host. With `devices` a list of them."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("file", nargs="?", default=file)
+    parser.add_argument("--device", default="cpu", help="where it runs" + (": several, separated by commas" if devices else ""))
+    given = parser.parse_args()
+    return given.file, given.device.split(",") if devices else given.device
 
 
 def halved(values):

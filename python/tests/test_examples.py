@@ -293,3 +293,13 @@ def test_inverse_mesh(rng):
     fit = inverse_mesh.Fit(target, rounds=2, views=4, size=5, weight=0.5)
     losses = [fit.step(rate=0.1) for _ in range(40)]
     assert losses[-1] < 0.1 * losses[0]
+
+
+def test_plate():
+    import plate
+
+    found = plate.solve(n=24, steps=4000)
+    # Each inner cell is the mean of its neighbours.
+    around = found[:-2, 1:-1] + found[2:, 1:-1] + found[1:-1, :-2] + found[1:-1, 2:]
+    np.testing.assert_allclose(found[1:-1, 1:-1], 0.25 * around, atol=1e-5)
+    np.testing.assert_array_equal(found[0, :-1], np.ones(23, np.float32))
