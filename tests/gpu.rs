@@ -188,8 +188,9 @@ fn what_the_driver_refuses_is_said_and_nothing_is_left() {
         ("KC_SIM_FAIL", "cuMemcpyHtoD_v2:1", "E1104", "a copy to the device"),
         ("KC_SIM_FAIL", "cuMemcpyDtoH_v2:1", "E1104", "a copy from the device"),
         ("KC_SIM_FAIL", "cuLaunchKernel:701", "E1107", "100 threads in blocks of 256"),
+        ("KC_SIM_FAIL", "cuLaunchKernel:701", "E1107", "help: launch it in blocks of 1024 threads at most"),
         ("KC_SIM_FAIL", "cuCtxSynchronize:702", "E1107", "ran too long"),
-        ("KC_SIM_MEMORY", "1M", "E1107", "has no 2000000 bytes free"),
+        ("KC_SIM_MEMORY", "1M", "E1107", "has no 2000000 bytes free for an array of the launch; 10"),
     ];
     for &(name, value, wanted, part) in cases {
         let (code, said) = run("index=0", "500000", &[(name, value)]);

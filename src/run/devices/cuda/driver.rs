@@ -600,6 +600,18 @@ impl Kernel {
         Ok(f64::from(milliseconds) / 1e3)
     }
 
+    /// The registers of a thread, and the most threads of a block, as the driver says.
+    fn room(&self) -> Option<(i32, i32)> {
+        use sys::CUfunction_attribute as Of;
+        let ask = |of| {
+            let mut number = 0;
+            // SAFETY: the function is loaded; one number is written.
+            unsafe { sys::cuFuncGetAttribute(&mut number, of, self.function) }.result().ok().map(|()| number)
+        };
+        let registers = ask(Of::CU_FUNC_ATTRIBUTE_NUM_REGS)?;
+        ask(Of::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK).map(|most| (registers, most))
+    }
+
     /// What an error of a launch means.
     fn fault(&self, error: DriverError, threads: u64, block_dim: u32) -> Fail {
         use sys::CUresult as E;
@@ -610,6 +622,11 @@ impl Kernel {
         let mut fault = messages::gpu_fault(message, &words(error));
         if matches!(error.0, E::CUDA_ERROR_ILLEGAL_ADDRESS) {
             fault = fault.help("`kc run --device host` tests every index and names the one that is out of bounds");
+        }
+        if let (E::CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, Some((registers, most))) = (error.0, self.room()) {
+            fault = fault
+                .note(format!("a thread of it has {registers} registers: a block has room for {most} threads"))
+                .help(format!("launch it in blocks of {most} threads at most: `block_dim={most}`"));
         }
         Box::new(fault)
     }
@@ -741,7 +758,9 @@ impl Drop for Copy {
 }
 
 fn out_of_memory(len: u64) -> Fail {
-    fail(Code::E1107, format!("the GPU has no {len} bytes free for an array of the launch"))
+    let room =
+        result::mem_get_info().map_or_else(|_| String::new(), |(free, all)| format!("; {free} of {all} are free"));
+    fail(Code::E1107, format!("the GPU has no {len} bytes free for an array of the launch{room}"))
 }
 
 #[cfg(test)]
