@@ -60,6 +60,25 @@ class checked:
         _native.check_launches(self._before)
 
 
+class deterministic:
+    """Launches and gradients within ``with kc.deterministic():`` give the same bits each time.
+
+    Floats are added by atomics in the order in which threads come, and sums round by their order. Here the host runs launches on one
+    core, in the order of the threads. A GPU has no such order: there a kernel, or a derivative, in which it shows is an error (E1104).
+    It holds for all threads of the program.
+    """
+
+    def __init__(self, on: bool = True):
+        self._on = on
+
+    def __enter__(self):
+        self._before = _native.order_launches(self._on)
+        return self
+
+    def __exit__(self, *_):
+        _native.order_launches(self._before)
+
+
 def struct(cls):
     """Makes a struct of kernels of a class with annotated fields: ``@kc.struct``."""
     from . import _types

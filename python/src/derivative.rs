@@ -183,7 +183,9 @@ impl<'py> Call<'_, 'py> {
             }
             // SAFETY: the arguments fit, and `values` and the binder keep their memory; the
             // gradients are arrays that can be written. Who called has seen to what they share.
-            None => py.detach(|| unsafe { kernel.gradient_bound(gradient, dim, &binder.laid, part) }),
+            None => {
+                py.detach(|| unsafe { device::on_workers(kernel).gradient_bound(gradient, dim, &binder.laid, part) })
+            }
         };
         let (outcome, found) = match ran {
             Ok((mut outcome, found)) => {
@@ -288,7 +290,7 @@ pub fn tangents<'py>(kernel: &Bound<'py, Kernel>, dim: Vec<usize>, values: Vec<B
         return ran.map_err(|error| error::raise(py, &error));
     }
     // SAFETY: as above.
-    let mut outcome = py.detach(|| unsafe { ready.tangents_bound(&dim, laid) });
+    let mut outcome = py.detach(|| unsafe { device::on_workers(ready).tangents_bound(&dim, laid) });
     if let Ok(outcome) = &mut outcome {
         warn(py, std::mem::take(&mut outcome.warnings))?;
     }

@@ -1,6 +1,7 @@
 //! Which memory of a GPU does Python hold? An array there has a NumPy array of a class of its own
 //! (`kc/_device.py`) for its extents and strides, over memory that only the GPU reads.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -132,12 +133,30 @@ pub fn are_checked() -> bool {
     CHECKED.load(Ordering::SeqCst)
 }
 
+/// Whether launches give the same results each time from now on.
+static DETERMINISTIC: AtomicBool = AtomicBool::new(false);
+
+/// Says so; gives what was said before.
+#[pyfunction]
+pub fn order_launches(on: bool) -> bool {
+    DETERMINISTIC.swap(on, Ordering::SeqCst)
+}
+
+pub fn are_deterministic() -> bool {
+    DETERMINISTIC.load(Ordering::SeqCst)
+}
+
+/// A kernel for a launch on the host: on one worker, where results are the same each time.
+pub fn on_workers(kernel: &kc::Kernel) -> Cow<'_, kc::Kernel> {
+    if are_deterministic() { Cow::Owned(kernel.threads(1)) } else { Cow::Borrowed(kernel) }
+}
+
 /// Where a launch goes. Raises what threads of launches before it recorded, if that is known.
 pub fn queue(py: Python<'_>, ordinal: Option<i32>, stream: u64) -> PyResult<Queue> {
     if let Some(ordinal) = ordinal {
         told(py, ordinal)?;
     }
-    Ok(Queue { ordinal, checked: are_checked(), stream })
+    Ok(Queue { ordinal, checked: are_checked(), deterministic: are_deterministic(), stream })
 }
 
 /// Prints what kernels of a GPU printed, and raises what their threads recorded, as far as it is

@@ -78,7 +78,7 @@ impl Ready {
             return launched.map_err(|error| error::raise(py, &error));
         }
         // SAFETY: the arguments fit, and `given` and the binder keep their memory.
-        let outcome = py.detach(|| unsafe { self.kernel.launch_bound(dim, &binder.laid) });
+        let outcome = py.detach(|| unsafe { device::on_workers(&self.kernel).launch_bound(dim, &binder.laid) });
         if let Err(error) = &outcome
             && let Some(name) = self.is_none(error, given)
         {

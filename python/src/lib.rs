@@ -72,7 +72,7 @@ mod _native {
     #[pymodule_export]
     use super::device::{
         Memory, address_of, are_checked, card_about, card_count, card_free, card_wait, cards_opened, check_launches,
-        current_stream, of as memory_of, pinned, stream_follow, use_stream,
+        current_stream, of as memory_of, order_launches, pinned, stream_follow, use_stream,
     };
     #[pymodule_export]
     use super::dlpack::far_dlpack;

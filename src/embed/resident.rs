@@ -12,13 +12,14 @@ use super::derivative::{Gradient, ParameterGradient, Part, Ran, Seen, Tangents, 
 use super::kernel::HOW;
 use super::{Error, Kernel, Outcome};
 use crate::abi::LaunchBounds;
+use crate::analysis::order::order_shows;
 use crate::diag::Code;
 use crate::driver;
 use crate::ir::{FuncId, TapeRole};
 use crate::run::devices::{How, Job, Report, Resident};
 use crate::run::gradients::gradient;
 use crate::run::program::Program;
-use crate::run::{Result, fail, session};
+use crate::run::{Result, fail, run_errors, session};
 
 use super::mirror::Mirror;
 use super::reports;
@@ -76,6 +77,8 @@ pub struct Queue {
     pub ordinal: Option<i32>,
     /// As [`On::checked`].
     pub checked: bool,
+    /// What the order of threads shows in is refused (`E1104`).
+    pub deterministic: bool,
     /// A `CUstream`.
     pub stream: u64,
 }
@@ -104,7 +107,8 @@ impl Kernel {
         let program = shared.module.program();
         let run = || {
             let bounds = self.bounds(dim)?;
-            let to = Target { loaded: &shared.resident, program, on: queue.on(bound)? };
+            let to =
+                Target { loaded: &shared.resident, program, on: queue.on(bound)?, deterministic: queue.deterministic };
             // SAFETY: the caller's promise.
             unsafe { self.behind(&to, shared.forward, &bounds, bound.block(), queue.stream) }
         };
@@ -197,7 +201,12 @@ impl Kernel {
         if bound.lacks_gradients(&module.structs) {
             return Err(fail(Code::E1104, "an array in the memory of a GPU has no gradient there"));
         }
-        let to = Target { loaded: &gradient.resident, program: &gradient.program, on: queue.on(bound)? };
+        let to = Target {
+            loaded: &gradient.resident,
+            program: &gradient.program,
+            on: queue.on(bound)?,
+            deterministic: queue.deterministic,
+        };
         let dims = dim.extents().len();
         if let Some(alone) = gradient.alone.as_ref().filter(|_| part == Part::Backward) {
             let block = bound.grown(alone.size);
@@ -263,7 +272,12 @@ impl Kernel {
                 error.help = Some(ON_HOST.to_string());
                 return Err(error);
             }
-            let to = Target { loaded: &tangents.resident, program, on: queue.on(bound)? };
+            let to = Target {
+                loaded: &tangents.resident,
+                program,
+                on: queue.on(bound)?,
+                deterministic: queue.deterministic,
+            };
             // SAFETY: the caller's promise.
             unsafe { self.behind(&to, *kernel, &bounds, bound.block(), queue.stream) }
         };
@@ -301,6 +315,10 @@ impl Kernel {
         block: *const c_void,
         stream: u64,
     ) -> Result<()> {
+        let module = &to.program.module;
+        if to.deterministic && order_shows(module, entry) {
+            return Err(Box::new(run_errors::order_shows(&module.functions[entry].source_name, to.on.ordinal)));
+        }
         let threads = self.block_dim.unwrap_or(Job::BLOCK_DIM);
         // SAFETY: the caller's promise.
         unsafe { to.loaded.on(to.on, to.program, entry, Some(stream))?.launch(stream, bounds, block, threads) }
@@ -315,6 +333,7 @@ struct Target<'a> {
     loaded: &'a Residents,
     program: &'a Arc<Program>,
     on: On,
+    deterministic: bool,
 }
 
 /// The GPU in whose memory all arrays are, by what the driver says of their addresses.

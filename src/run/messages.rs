@@ -27,6 +27,13 @@ pub(super) fn decided_by_convention(name: &str, here: f64, beside: f64, at: Span
     Diagnostic::new(Code::W1120, message).label(at, "such a function")
 }
 
+/// Results are to be the same whatever the order of threads is, and it shows in those of a kernel.
+pub(super) fn no_order_to_keep(kernel: &str, device: &str) -> Diagnostic {
+    let message =
+        format!("the atomics of kernel `{kernel}` show the order of its threads, and `{device}` has none to keep");
+    Diagnostic::new(Code::E1012, message)
+}
+
 /// A thread accessed an element outside of an array; `array` has its quotes.
 pub(super) fn out_of_bounds(array: &str, (index, dim, extent): (i64, u32, i64), thread: &str, at: Span) -> Diagnostic {
     let message = format!(

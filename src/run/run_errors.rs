@@ -2,8 +2,15 @@
 
 use super::devices::{self, Note, Trap, TrapKind};
 use crate::abi::LaunchBounds;
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::run::messages;
+
+/// The threads of a launch have no order on a GPU, and it shows in what the kernel leaves.
+pub fn order_shows(kernel: &str, ordinal: i32) -> Diagnostic {
+    let mut error = messages::no_order_to_keep(kernel, &format!("cuda:{ordinal}"));
+    error.code = Code::E1104;
+    error.help("run it on the host, where the order is fixed: from Python, with arrays of `x.to(\"cpu\")`")
+}
 
 /// What a note of a launch with `dims` dimensions means.
 pub fn describe_note(note: &Note, bounds: &LaunchBounds, dims: usize) -> Diagnostic {

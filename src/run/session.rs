@@ -464,13 +464,8 @@ impl<'a> Session<'a> {
         let in_order = deterministic && order::order_shows(module, entry);
         if in_order && !device.keeps_order() {
             let name = &module.functions[entry].source_name;
-            let message = format!(
-                "the atomics of kernel `{name}` show the order of its threads, and `{}` has none to keep",
-                device.name()
-            );
-            let mut error = fail(Code::E1012, message);
-            error.help = Some("run it on the host, or leave `--deterministic` out".to_string());
-            return Err(error);
+            let error = messages::no_order_to_keep(name, device.name());
+            return Err(Box::new(error.help("run it on the host, or leave `--deterministic` out")));
         }
         let threads = if in_order { 1 } else { threads };
         let entry = self.entry(wanted, module, entry);

@@ -71,7 +71,7 @@ impl Where {
     }
 
     fn queue(&self) -> Queue {
-        Queue { ordinal: Some(self.card.ordinal()), checked: false, stream: self.stream }
+        Queue { ordinal: Some(self.card.ordinal()), checked: false, deterministic: false, stream: self.stream }
     }
 
     /// A copy on the host. Waits.
