@@ -151,7 +151,7 @@ def test_the_stub_is_up_to_date():
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["vec3", "mat22d", "int64", "zeros", "Tape", "array2d", "report"])
+@pytest.mark.parametrize("name", ["vec3", "mat22d", "int64", "zeros", "Tape", "array2d", "report", "checked", "deterministic", "Split"])
 def test_the_stub_names_what_there_is(name):
     import kc
 

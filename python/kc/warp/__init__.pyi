@@ -17,6 +17,7 @@ from kc import Int as Int
 from kc import Kernel as Kernel
 from kc import Module as Module
 from kc import Scalar as Scalar
+from kc import Split as Split
 from kc import Texture1D as Texture1D
 from kc import Texture2D as Texture2D
 from kc import Texture3D as Texture3D
@@ -57,6 +58,7 @@ from kc import cast as cast
 from kc import cbrt as cbrt
 from kc import ceil as ceil
 from kc import check as check
+from kc import checked as checked
 from kc import clamp as clamp
 from kc import closest_point_edge_edge as closest_point_edge_edge
 from kc import copysign as copysign
@@ -74,6 +76,7 @@ from kc import dense_solve as dense_solve
 from kc import dense_subs as dense_subs
 from kc import detach as detach
 from kc import determinant as determinant
+from kc import deterministic as deterministic
 from kc import devices as devices
 from kc import diag as diag
 from kc import div as div
