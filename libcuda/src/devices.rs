@@ -130,8 +130,8 @@ impl Driver {
             111 => limits.shared_reserved as c_int,
             // Pools of memory.
             115 => 1,
-            // Tensor maps.
-            127 => (self.capability().0 >= 9).into(),
+            // Clusters; tensor maps.
+            120 | 127 => (self.capability().0 >= 9).into(),
             _ if (1..=LAST).contains(&attribute) => 0,
             _ => return None,
         })

@@ -280,7 +280,7 @@ pub struct Kernel {
 fn launch_of(driver: &Driver, plain: &PlainKernel, kernel: u64) -> Result<Operation> {
     let &PlainKernel { function, grid, block, shared, params, extra } = plain;
     let function = if function == 0 { kernel } else { function };
-    let form = kc::sim::Form { grid, block, dynamic_shared: shared };
+    let form = kc::sim::Form::new(grid, block, shared);
     driver.prepare(function, form, params, extra).map(Operation::Launch)
 }
 

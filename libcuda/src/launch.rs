@@ -10,6 +10,7 @@ use kc::sim::{self, Checks, Code, Form, How, Text, What};
 
 use crate::driver::Driver;
 use crate::interrupt::Watch;
+use crate::modules::Function;
 use crate::order::Work;
 use crate::pointers::{In, Out};
 use crate::status::{Result, Status};
@@ -76,7 +77,7 @@ impl Driver {
 
     /// Whether a GPU starts such a launch.
     fn fits(&self, code: &Code, most_dynamic: u32, form: &Form) -> Result {
-        let Form { grid, block, dynamic_shared } = *form;
+        let Form { grid, block, dynamic_shared, .. } = *form;
         let entry = &code.entry;
         let invalid = |why: String| Err(Status::InvalidValue.because(why));
         let words = |extents: [u32; 3]| extents.map(|extent| extent.to_string()).join(" x ");
@@ -115,6 +116,7 @@ impl Driver {
     pub fn prepare(&self, function: u64, form: Form, each: In<In<u8>>, extra: In<usize>) -> Result<Launch> {
         let function = self.functions.get(function)?;
         self.fits(&function.code, function.most_dynamic, &form)?;
+        let form = self.in_clusters(function, form)?;
         let params = Driver::parameters(&function.code, each, extra)?;
         let module = self.modules.get(function.module)?.name.clone();
         Ok(Launch {
@@ -125,6 +127,23 @@ impl Driver {
             params,
             origin: self.origin(),
         })
+    }
+
+    /// The launch with the clusters of its kernel.
+    fn in_clusters(&self, function: &Function, form: Form) -> Result<Form> {
+        let invalid = |why: String| Status::InvalidCluster.because(format!("`{}`: {why}", function.code.entry));
+        let form = form.for_kernel(function.code.cluster).map_err(invalid)?;
+        let blocks = form.cluster_blocks();
+        if blocks > 1 && self.capability().0 < 9 {
+            return Err(invalid(format!("clusters begin with sm_90; this is an {}", self.settings.limits.arch)));
+        }
+        if blocks > PORTABLE_CLUSTER && !function.large_clusters {
+            return Err(invalid(format!(
+                "clusters of {blocks} blocks; more than {PORTABLE_CLUSTER} are allowed by \
+                 CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED"
+            )));
+        }
+        Ok(form)
     }
 
     /// Runs a launch on a device.
@@ -202,7 +221,7 @@ pub fn kernel(
     extra: In<usize>,
 ) -> Result {
     driver.device_of_stream(stream)?;
-    let form = Form { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared: shared };
+    let form = Form::new([gx, gy, gz], [bx, by, bz], shared);
     let launch = driver.prepare(function, form, each, extra)?;
     driver.submit(stream, Operation::Launch(launch))
 }
@@ -220,7 +239,7 @@ pub fn cooperative(
     stream: u64,
     each: In<In<u8>>,
 ) -> Result {
-    let form = Form { grid: [gx, gy, gz], block: [bx, by, bz], dynamic_shared: shared };
+    let form = Form::new([gx, gy, gz], [bx, by, bz], shared);
     driver.fits_at_once(function, &form)?;
     kernel(driver, function, gx, gy, gz, bx, by, bz, shared, stream, each, In::from_address(0))
 }
@@ -246,6 +265,9 @@ pub struct Attribute {
     value: [c_uint; 16],
 }
 
+/// The most blocks of a cluster without that the kernel allows more.
+const PORTABLE_CLUSTER: u32 = 8;
+
 const COOPERATIVE: c_int = 2;
 const CLUSTER: c_int = 4;
 
@@ -256,20 +278,32 @@ pub fn kernel_with(
     each: In<In<u8>>,
     extra: In<usize>,
 ) -> Result {
-    let Config { grid, block, shared, stream, attributes, count } = config.get()?;
-    let form = Form { grid, block, dynamic_shared: shared };
-    for n in 0..count as usize {
-        let attribute = attributes.at(n)?;
-        match attribute.id {
-            COOPERATIVE if attribute.value[0] != 0 => driver.fits_at_once(function, &form)?,
-            CLUSTER if attribute.value[..3].iter().any(|&extent| extent > 1) => {
-                return Err(Status::NotSupported.because("clusters of blocks are not simulated; launch without them"));
-            }
-            _ => {}
-        }
+    let config = config.get()?;
+    let form = config.form()?;
+    if config.asks_for(COOPERATIVE)?.is_some_and(|value| value[0] != 0) {
+        driver.fits_at_once(function, &form)?;
     }
-    let ([gx, gy, gz], [bx, by, bz]) = (grid, block);
-    kernel(driver, function, gx, gy, gz, bx, by, bz, shared, stream, each, extra)
+    driver.device_of_stream(config.stream)?;
+    let launch = driver.prepare(function, form, each, extra)?;
+    driver.submit(config.stream, Operation::Launch(launch))
+}
+
+impl Config {
+    /// The value of an attribute, if it is given; the last one counts.
+    fn asks_for(&self, wanted: c_int) -> Result<Option<[c_uint; 16]>> {
+        let mut found = None;
+        for n in 0..self.count as usize {
+            let attribute = self.attributes.at(n)?;
+            found = if attribute.id == wanted { Some(attribute.value) } else { found };
+        }
+        Ok(found)
+    }
+
+    fn form(&self) -> Result<Form> {
+        let form = Form::new(self.grid, self.block, self.shared);
+        let cluster = self.asks_for(CLUSTER)?;
+        Ok(cluster.map_or(form, |value| Form { cluster: [value[0], value[1], value[2]], ..form }))
+    }
 }
 
 impl Driver {
@@ -314,6 +348,26 @@ pub fn occupancy_with(
     _: c_uint,
 ) -> Result {
     occupancy(driver, blocks, function, threads, shared)
+}
+
+/// Clusters that fit on the GPU at once. Which multiprocessors lie together is not documented: all
+/// count as one group.
+pub fn active_clusters(driver: &mut Driver, clusters: Out<c_int>, function: u64, config: In<Config>) -> Result {
+    let form = config.get()?.form()?;
+    let form = driver.in_clusters(driver.functions.get(function)?, form)?;
+    let resident = driver.resident(function, form.threads(), form.dynamic_shared)?;
+    clusters.set((resident * driver.settings.gpu.multiprocessors / form.cluster_blocks()) as c_int)
+}
+
+/// The most blocks that a cluster of such blocks can have.
+pub fn largest_cluster(driver: &mut Driver, blocks: Out<c_int>, function: u64, config: In<Config>) -> Result {
+    let form = config.get()?.form()?;
+    let largest = match driver.functions.get(function)?.large_clusters {
+        true => 2 * PORTABLE_CLUSTER,
+        false => PORTABLE_CLUSTER,
+    };
+    let fits = driver.capability().0 >= 9 && driver.resident(function, form.threads(), form.dynamic_shared)? > 0;
+    blocks.set(if fits { largest as c_int } else { 0 })
 }
 
 /// The block size with most resident threads; `shared_of` gives the shared memory of a block size.

@@ -40,6 +40,8 @@ pub struct Function {
     /// Dynamic shared memory that launches may ask for, and what part of it is preferred.
     pub most_dynamic: u32,
     pub carveout: c_int,
+    /// Clusters may be larger than every GPU allows.
+    pub large_clusters: bool,
 }
 
 /// A linker at work.
@@ -161,6 +163,7 @@ impl Driver {
             most_dynamic: (48u32 << 10).saturating_sub(code.shared_bytes),
             code: Arc::new(code),
             carveout: -1,
+            large_clusters: false,
         };
         let made = self.functions.add(function);
         self.modules.get_mut(handle)?.functions.insert(name.to_string(), made);
@@ -331,7 +334,10 @@ pub fn attribute(driver: &mut Driver, value: Out<c_int>, attribute: c_int, funct
         7 => 0,
         8 => function.most_dynamic as c_int,
         9 => function.carveout,
-        10..=15 => 0,
+        10 => code.cluster.is_some().into(),
+        11..=13 => code.cluster.map_or(0, |extents| extents[attribute as usize - 11] as c_int),
+        14 => function.large_clusters.into(),
+        15 => 0,
         _ => return Err(Status::InvalidValue.into()),
     })
 }
@@ -357,7 +363,11 @@ pub fn set_attribute(driver: &mut Driver, function: u64, attribute: c_int, value
             function.carveout = value;
             Ok(())
         }
-        14 | 15 => Ok(()),
+        14 => {
+            function.large_clusters = value != 0;
+            Ok(())
+        }
+        15 => Ok(()),
         _ => Err(Status::InvalidValue.into()),
     }
 }

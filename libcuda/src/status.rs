@@ -56,6 +56,7 @@ statuses! {
     CaptureUnsupported = 900 c"CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED" c"operation not permitted when stream is capturing";
     CaptureInvalidated = 901 c"CUDA_ERROR_STREAM_CAPTURE_INVALIDATED" c"operation failed due to a previous error during capture";
     IllegalState = 401 c"CUDA_ERROR_ILLEGAL_STATE" c"the operation cannot be performed in the present state";
+    InvalidCluster = 912 c"CUDA_ERROR_INVALID_CLUSTER_SIZE" c"invalid cluster configuration";
     GraphUpdate = 910 c"CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE" c"the graph update was not performed";
     Unknown = 999 c"CUDA_ERROR_UNKNOWN" c"unknown error";
 }

@@ -289,6 +289,8 @@ entry_points! {
     #[queued] cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks: Out<c_int>, function: u64, threads: c_int, shared: usize, flags: c_uint) = launch::occupancy_with;
     #[queued] cuOccupancyMaxPotentialBlockSize(grid: Out<c_int>, block: Out<c_int>, function: u64, shared_of: Option<extern "C" fn(c_int) -> usize>, shared: usize, most: c_int) = launch::best_block;
     #[queued] cuOccupancyMaxPotentialBlockSizeWithFlags(grid: Out<c_int>, block: Out<c_int>, function: u64, shared_of: Option<extern "C" fn(c_int) -> usize>, shared: usize, most: c_int, flags: c_uint) = launch::best_block_with;
+    #[queued] cuOccupancyMaxActiveClusters(clusters: Out<c_int>, function: u64, config: In<launch::Config>) = launch::active_clusters;
+    #[queued] cuOccupancyMaxPotentialClusterSize(blocks: Out<c_int>, function: u64, config: In<launch::Config>) = launch::largest_cluster;
     #[queued] cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: u64, blocks: c_int, threads: c_int) = launch::available_shared;
 
     cuStreamBeginCapture(stream: u64) = graphs::begin_old;
@@ -339,8 +341,6 @@ refusals! {
         cuLaunchCooperativeKernelMultiDevice;
     "graphs in graphs, nodes of events and of conditions are not simulated; capture a stream":
         cuGraphAddChildGraphNode cuGraphAddNode cuGraphAddNode_v2 cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
-    "clusters of blocks are not simulated":
-        cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize;
     "waiting for values in memory is not simulated; use events":
         cuStreamWaitValue32 cuStreamWaitValue32_v2 cuStreamWaitValue64 cuStreamWaitValue64_v2 cuStreamWriteValue32
         cuStreamWriteValue32_v2 cuStreamWriteValue64 cuStreamWriteValue64_v2;

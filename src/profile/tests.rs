@@ -29,7 +29,7 @@ fn load(line: u32, requests: u64, sectors: u64, ideal: u64) -> Instruction {
 }
 
 fn launch(instructions: Vec<Instruction>) -> Measured {
-    let form = Form { grid: [4, 1, 1], block: [256, 1, 1], dynamic_shared: 0 };
+    let form = Form::new([4, 1, 1], [256, 1, 1], 0);
     let (entry, shared_bytes) = ("k".to_string(), 0);
     Measured {
         entry,

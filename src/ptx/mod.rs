@@ -229,6 +229,8 @@ pub struct Function<'t> {
     /// `.maxntid`, `.reqntid`: the threads of a block, where the text bounds them.
     pub max_threads: Option<u64>,
     pub required_threads: Option<u64>,
+    /// `.reqnctapercluster`: the blocks of a cluster.
+    pub cluster: Option<[u32; 3]>,
     pub body: Option<Body<'t>>,
     pub at: Place,
 }

@@ -473,8 +473,17 @@ impl<'t> Parser<'t> {
         }
         let name = self.word("the name of a function")?;
         let params = if self.is(b'(') { self.parameters(owner)? } else { Vec::new() };
-        let mut function =
-            Function { name, is_entry, params, returns, max_threads: None, required_threads: None, body: None, at };
+        let mut function = Function {
+            name,
+            is_entry,
+            params,
+            returns,
+            max_threads: None,
+            required_threads: None,
+            cluster: None,
+            body: None,
+            at,
+        };
         while let Token::Dot(word) = self.lexer.token {
             self.lexer.advance()?;
             let at = self.place();
@@ -491,13 +500,13 @@ impl<'t> Parser<'t> {
                 "explicitcluster" => {}
                 "maxclusterrank" => drop(self.int()?),
                 "reqnctapercluster" => {
-                    let mut blocks = self.int()?;
-                    while self.eat(b',')? {
-                        blocks = blocks.saturating_mul(self.int()?);
+                    let mut extents = [1u32; 3];
+                    for (n, extent) in extents.iter_mut().enumerate() {
+                        if n == 0 || self.eat(b',')? {
+                            *extent = self.int()?.try_into().unwrap_or(u32::MAX);
+                        }
                     }
-                    if blocks > 1 {
-                        return Err(Error::unknown(at, format!("clusters of {blocks} blocks: only clusters of one")));
-                    }
+                    function.cluster = Some(extents);
                 }
                 "minnctapersm" | "maxnreg" | "maxnctapersm" => drop(self.int()?),
                 "noreturn" => {}

@@ -4,10 +4,11 @@
 
 use std::rc::Rc;
 
+use super::cluster::Shared;
 use super::code::{Access, Atomic, Op, Order, Swap};
 use super::decode::added_flushed;
 use super::findings::{Other, Touched, What};
-use super::machine::{Machine, Shared, lanes};
+use super::machine::{Machine, lanes};
 use super::memory::{read, write};
 use super::races::{Before, Clock, Intervals, Who};
 use super::together::{are_alike, extended};
@@ -75,7 +76,7 @@ impl Machine<'_> {
                 }
             }
             if access.order != Order::Weak {
-                self.acquire(shared.number, warp, touched);
+                self.acquire(shared.number, warp, place, touched);
             }
             for (n, reg) in access.values.iter().enumerate() {
                 let Some(reg) = reg else { continue };
@@ -123,7 +124,7 @@ impl Machine<'_> {
                 self.set(shared, warp, place, n as u32 * access.bytes, access.bytes, value);
             }
             if strong {
-                self.release(shared.number, warp, touched, access.order);
+                self.release(shared.number, warp, place, touched, access.order);
             }
         }
     }
@@ -164,9 +165,9 @@ impl Machine<'_> {
                 }
                 Swap::Whole | Swap::No => self.look(shared, warp, place, touched, lane, pc, true, new != old),
             }
-            self.acquire(shared.number, warp, touched);
+            self.acquire(shared.number, warp, place, touched);
             self.set(shared, warp, place, 0, atomic.bytes, new);
-            self.release(shared.number, warp, touched, atomic.order);
+            self.release(shared.number, warp, place, touched, atomic.order);
             if let Some(d) = atomic.d {
                 warp.regs[d as usize][lane] = old;
             }
@@ -194,7 +195,17 @@ impl Machine<'_> {
             usize::try_from(t.address).ok().filter(|at| at.checked_add(bytes).is_some_and(|end| end <= limit))
         };
         let found = match t.space {
-            Space::Shared => inside(if words { shared.bytes.len() } else { shared.size }).map(Place::Shared),
+            Space::Shared => {
+                let absent = shared.absent(warp.rank, t).filter(|what| self.checks.races || what.is_fatal());
+                if let Some(what) = absent {
+                    let ends = what.is_fatal();
+                    self.findings.add(what, pc, warp.thread(lane as u32));
+                    if ends {
+                        return None;
+                    }
+                }
+                shared.place(warp.rank, t.address, bytes, words).map(Place::Shared)
+            }
             Space::Local => inside(size).map(|at| Place::Local(lane * size + at)),
             Space::Param => {
                 let at = t.address.wrapping_sub(windows::PARAM) as usize;
@@ -306,11 +317,11 @@ impl Machine<'_> {
         let new = f(old);
         self.look(shared, warp, place, t, lane, pc, true, new != old);
         if matches!(order, Order::Acquire | Order::Both) {
-            self.acquire(shared.number, warp, t);
+            self.acquire(shared.number, warp, place, t);
         }
         self.set(shared, warp, place, 0, bytes, new);
         if matches!(order, Order::Release | Order::Both) {
-            self.release(shared.number, warp, t, order);
+            self.release(shared.number, warp, place, t, order);
         }
         Some(old)
     }
@@ -406,7 +417,7 @@ impl Machine<'_> {
             _ => return,
         };
         if !shared.flying.is_empty() && matches!(place, Place::Shared(_)) {
-            self.meets_copy(shared, warp, t, lane, pc);
+            self.meets_copy(shared, warp, t, at, lane, pc);
         }
         let Some(intervals) = &mut self.intervals else { return };
         let Some(interval) = interval(intervals, shared, warp, pc) else { return };
@@ -453,17 +464,17 @@ impl Machine<'_> {
     }
 
     /// What this access sees has been made known by others.
-    fn acquire(&mut self, block: u32, warp: &mut Warp, t: Touched) {
+    fn acquire(&mut self, cluster: u32, warp: &mut Warp, place: Place, t: Touched) {
         if self.released.is_empty() {
             return;
         }
-        if let Some(clock) = self.released.get(&key(block, t)) {
+        if let Some(clock) = self.released.get(&key(cluster, place, t)) {
             join(&mut warp.known, clock);
         }
     }
 
     /// What this access writes makes known what came before the last fence.
-    fn release(&mut self, block: u32, warp: &mut Warp, t: Touched, order: Order) {
+    fn release(&mut self, cluster: u32, warp: &mut Warp, place: Place, t: Touched, order: Order) {
         if self.intervals.is_none() {
             return;
         }
@@ -471,7 +482,7 @@ impl Machine<'_> {
             warp.fenced();
         }
         if let Some(clock) = &warp.released {
-            join(self.released.entry(key(block, t)).or_default(), clock);
+            join(self.released.entry(key(cluster, place, t)).or_default(), clock);
         }
     }
 
@@ -505,7 +516,8 @@ impl Machine<'_> {
 #[inline(always)]
 pub fn interval(intervals: &mut Intervals, shared: &Shared, warp: &mut Warp, pc: u32) -> Option<u32> {
     if warp.interval.is_none() {
-        warp.interval = intervals.begin(shared.number, warp.id, shared.epoch, warp.epoch, warp.time);
+        let block = &shared.blocks[warp.rank as usize];
+        warp.interval = intervals.begin(block.number, warp.id, block.epoch, warp.epoch, warp.time);
     }
     if intervals.is_full() {
         intervals.end_at(pc, warp.thread(0));
@@ -514,9 +526,12 @@ pub fn interval(intervals: &mut Intervals, shared: &Shared, warp: &mut Warp, pc:
     warp.interval
 }
 
-/// Where others look for what is made known: shared memory is its block's.
-fn key(block: u32, t: Touched) -> (u32, u64) {
-    (if t.space == Space::Shared { block } else { u32::MAX }, t.address)
+/// Where others look for what is made known: shared memory is its cluster's.
+fn key(cluster: u32, place: Place, t: Touched) -> (u32, u64) {
+    match place {
+        Place::Shared(at) => (cluster, at as u64),
+        _ => (u32::MAX, t.address),
+    }
 }
 
 /// Adds what `news` knows.

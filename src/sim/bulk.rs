@@ -6,9 +6,11 @@
 use std::collections::VecDeque;
 
 use super::access::join;
-use super::code::{Bulk, BulkExtent, ChangedMap, Order, Update};
-use super::findings::{Thread, What};
-use super::machine::{Machine, Shared, lanes};
+use super::cluster::{Shared, mapped};
+use super::code::{Bulk, BulkExtent, ChangedMap, Order, Reg, Send, Update};
+use super::findings::{Thread, Touched, What};
+use super::machine::{Machine, lanes};
+use super::memory::{read, write};
 use super::races::Clock;
 use super::tensor_map::{BYTES, Swizzle, TensorMap};
 use super::value::LANES;
@@ -19,10 +21,12 @@ use crate::ptx::Space;
 /// A copy to shared memory that has not come.
 #[derive(Debug)]
 pub struct Coming {
-    /// The address of the mbarrier object.
-    told: u64,
-    /// Addresses in shared memory, and what comes there.
-    parts: Vec<(u64, Vec<u8>)>,
+    /// The place of the mbarrier object.
+    told: usize,
+    /// Places in shared memory, and what comes there, or what is done there with elements of so
+    /// many bytes.
+    parts: Vec<(usize, Vec<u8>)>,
+    reduces: Option<(Update, u32)>,
     bytes: u64,
     /// What is known of what came before it.
     done: Option<Clock>,
@@ -55,7 +59,6 @@ pub struct Stores {
 struct Plan {
     parts: Vec<(u64, Option<u64>, u32)>,
     fill: Vec<u8>,
-    bytes: u64,
 }
 
 /// The bytes that stay together under a swizzle.
@@ -73,7 +76,8 @@ impl Machine<'_> {
             match &told {
                 Some(told) => {
                     let Some(told) = self.in_shared(told[lane], warp, lane, pc) else { continue };
-                    self.asked(shared, warp, bulk, &plan, told, lane, pc);
+                    let blocks = bulk.blocks.map(|mask| warp.regs[mask as usize][lane]);
+                    self.asked(shared, warp, bulk, &plan, (told, blocks), lane, pc);
                 }
                 None => self.stored(shared, warp, bulk, &plan, lane, pc),
             }
@@ -108,7 +112,7 @@ impl Machine<'_> {
             BulkExtent::Bytes(reg) => {
                 let bytes = warp.regs[*reg as usize][lane] as u32;
                 match [own, other, bytes.into()].into_iter().all(|n| n.is_multiple_of(16)) {
-                    true => Ok(Plan { parts: vec![(own, Some(other), bytes)], fill: Vec::new(), bytes: bytes.into() }),
+                    true => Ok(Plan { parts: vec![(own, Some(other), bytes)], fill: Vec::new() }),
                     false => Err(format!("a copy of {bytes} bytes: both addresses and the bytes are multiples of 16")),
                 }
             }
@@ -122,14 +126,15 @@ impl Machine<'_> {
         found.map_err(|why| self.findings.add(What::BadBulk(why), pc, warp.thread(lane as u32))).ok()
     }
 
-    /// A copy to shared memory: what is there is read now, and comes later.
+    /// A copy to shared memory: what is there is read now, and comes later. `told`: the mbarrier
+    /// object, and the blocks of the cluster that get a copy each at the same place.
     fn asked(
         &mut self,
         shared: &mut Shared,
         warp: &mut Warp,
         bulk: &Bulk,
         plan: &Plan,
-        told: u64,
+        (told, blocks): (u64, Option<u64>),
         lane: usize,
         pc: u32,
     ) {
@@ -140,18 +145,71 @@ impl Machine<'_> {
                 None => Some(plan.fill.iter().copied().cycle().take(bytes as usize).collect()),
             };
             let Some(contents) = contents else { return };
-            // Whoever uses the place without waiting races with this thread.
-            if self.note(shared, warp, (Space::Shared, own), bytes, true, lane, pc).is_none() {
-                return;
-            }
             parts.push((own, contents));
         }
-        let done = self.intervals.is_some().then(|| warp.clock());
-        shared.coming.push(Coming { told, parts, bytes: plan.bytes, done });
+        let Some(blocks) = blocks else {
+            return self.comes(shared, warp, told, parts, None, lane, pc);
+        };
+        for rank in (0..16).filter(|rank| blocks >> rank & 1 == 1) {
+            let parts = parts.iter().map(|(own, contents)| (mapped(*own, rank, 0, 0), contents.clone())).collect();
+            self.comes(shared, warp, mapped(told, rank, 0, 0), parts, None, lane, pc);
+        }
     }
 
-    /// All that the mbarrier object at an address is told of comes.
-    pub fn bulk_arrives(&mut self, shared: &mut Shared, told: u64, pc: u32, thread: Thread) {
+    /// Bytes are on their way to addresses of shared memory, in the own block or another one.
+    pub fn comes(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        told: u64,
+        parts: Vec<(u64, Vec<u8>)>,
+        reduces: Option<(Update, u32)>,
+        lane: usize,
+        pc: u32,
+    ) {
+        let mut placed = Vec::with_capacity(parts.len());
+        let mut bytes = 0;
+        for (own, contents) in parts {
+            // Whoever uses the place without waiting races with this thread.
+            let size = contents.len();
+            if self.note(shared, warp, (Space::Shared, own), size as u32, true, lane, pc).is_none() {
+                return;
+            }
+            bytes += size as u64;
+            placed.extend(shared.place(warp.rank, own, size, false).map(|place| (place, contents)));
+        }
+        let Some(told) = shared.place(warp.rank, told, 8, false) else {
+            let touched = Touched { space: Space::Shared, address: told, bytes: 8, writes: true };
+            self.findings.add(What::Outside(touched), pc, warp.thread(lane as u32));
+            return;
+        };
+        let done = self.intervals.is_some().then(|| warp.clock());
+        shared.coming.push(Coming { told, parts: placed, reduces, bytes, done });
+    }
+
+    /// `st.async` and `red.async`: a number for shared memory of the cluster comes later.
+    pub fn send(&mut self, shared: &mut Shared, warp: &mut Warp, send: &Send, pc: u32, active: u32) {
+        let to = super::access::addresses(warp, send.to.0, send.to.1);
+        let told = super::access::addresses(warp, send.told.0, send.told.1);
+        for lane in lanes(active) {
+            let Some(own) = self.in_shared(to[lane], warp, lane, pc) else { continue };
+            let Some(told) = self.in_shared(told[lane], warp, lane, pc) else { continue };
+            let bytes = send.bytes as usize;
+            let number = |reg: &Reg| warp.regs[*reg as usize][lane].to_le_bytes().into_iter().take(bytes);
+            let contents: Vec<u8> = send.values.iter().flat_map(number).collect();
+            if !own.is_multiple_of(contents.len() as u64) {
+                let bytes = contents.len() as u32;
+                let touched = Touched { space: Space::Shared, address: own, bytes, writes: true };
+                self.findings.add(What::Misaligned(touched), pc, warp.thread(lane as u32));
+                continue;
+            }
+            let reduces = send.reduces.map(|f| (f, send.bytes));
+            self.comes(shared, warp, told, vec![(own, contents)], reduces, lane, pc);
+        }
+    }
+
+    /// All that the mbarrier object at a place is told of comes.
+    pub fn bulk_arrives(&mut self, shared: &mut Shared, told: usize, pc: u32, thread: Thread) {
         let mut n = 0;
         while n < shared.coming.len() {
             if shared.coming[n].told != told {
@@ -161,16 +219,22 @@ impl Machine<'_> {
             let coming = shared.coming.remove(n);
             for (to, contents) in coming.parts {
                 // They were looked at when the copy was asked for.
-                let places = to as usize..to as usize + contents.len();
+                let places = to..to + contents.len();
                 if let Some(bytes) = shared.bytes.get_mut(places.clone()) {
-                    bytes.copy_from_slice(&contents);
+                    match coming.reduces {
+                        None => bytes.copy_from_slice(&contents),
+                        Some((f, size)) => {
+                            let (old, value) = (read(bytes, 0, size), read(&contents, 0, size));
+                            write(bytes, 0, size, f(old, value, value));
+                        }
+                    }
                 }
                 if let Some(set) = shared.set.get_mut(places) {
                     set.fill(1);
                 }
             }
             if let Some(done) = &coming.done {
-                join(self.released.entry((shared.number, told)).or_default(), done);
+                join(self.released.entry((shared.number, told as u64)).or_default(), done);
             }
             self.bytes_came(shared, told, coming.bytes, pc, thread);
         }
@@ -233,7 +297,7 @@ impl Machine<'_> {
                 continue;
             };
             for (n, element) in contents.chunks_exact(bytes as usize).enumerate() {
-                let value = super::memory::read(element, 0, bytes);
+                let value = read(element, 0, bytes);
                 let to = (Space::Global, part.to + n as u64 * u64::from(bytes));
                 self.swap(shared, warp, to, bytes, lane, going.pc, Order::Strong, true, |old| f(old, value, value));
             }
@@ -294,5 +358,5 @@ fn boxed(map: &TensorMap, at: &[i32], own: u64) -> Result<Plan, String> {
         }
     }
     let fill = map.fill.to_le_bytes()[..size as usize].to_vec();
-    Ok(Plan { parts, fill, bytes: map.bytes() })
+    Ok(Plan { parts, fill })
 }

@@ -113,6 +113,15 @@ pub enum Op {
     Exit,
     Trap,
     BlockBarrier(Box<Barrier>),
+    /// At the barrier of the cluster: what came before is known to who waits then.
+    ClusterArrive {
+        releases: bool,
+        aligned: bool,
+    },
+    ClusterWait {
+        acquires: bool,
+        aligned: bool,
+    },
     WarpBarrier {
         members: Reg,
     },
@@ -161,6 +170,7 @@ pub enum Op {
     MultiplyMatrices(Box<Matrix>),
     Mbarrier(Box<Mbarrier>),
     Bulk(Box<Bulk>),
+    Send(Box<Send>),
     CommitBulk,
     /// All groups of bulk copies but the last `left`.
     WaitForBulk {
@@ -307,8 +317,6 @@ pub struct Barrier {
     pub count: Option<Reg>,
     /// All threads of a warp must come together.
     pub aligned: bool,
-    /// Of a cluster, which the block is: a barrier besides those that are numbered.
-    pub of_cluster: bool,
     /// Goes on at once.
     pub arrives: bool,
     pub vote: Option<(Vote, PredIn, Result)>,
@@ -459,6 +467,20 @@ pub struct Bulk {
     pub extent: BulkExtent,
     /// What is stored joins what is there.
     pub reduces: Option<(Update, u32)>,
+    /// A mask of the blocks of the cluster that get a copy each.
+    pub blocks: Option<Reg>,
+}
+
+/// Numbers that go to shared memory of the cluster by themselves, of so many bytes each; an
+/// mbarrier object counts them.
+#[derive(Clone, Debug)]
+pub struct Send {
+    pub to: (Reg, i64),
+    pub told: (Reg, i64),
+    pub values: Box<[Reg]>,
+    pub bytes: u32,
+    /// What is sent joins what is there.
+    pub reduces: Option<Update>,
 }
 
 #[derive(Clone, Debug)]
@@ -645,6 +667,8 @@ pub struct Code {
     pub files: Vec<(u32, String)>,
     pub max_threads: Option<u64>,
     pub required_threads: Option<u64>,
+    /// `.reqnctapercluster`
+    pub cluster: Option<[u32; 3]>,
     /// Loads that some threads may drop.
     pub guarded_loads: Vec<GuardedLoad>,
     /// Whether memory can order threads of different blocks.
@@ -673,4 +697,12 @@ pub enum Special {
     Zero,
     /// 1
     Ones,
+    /// In a cluster: the rank of the block, and the blocks.
+    RankInCluster,
+    BlocksOfCluster,
+    /// The place of the block in its cluster, that of the cluster, and how many there are of both.
+    InCluster(usize),
+    Cluster(usize),
+    ClusterExtent(usize),
+    Clusters(usize),
 }

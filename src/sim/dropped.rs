@@ -55,6 +55,7 @@ fn flow(op: &Op) -> Option<Flow> {
         Op::Switch { index, .. } => does(vec![*index]),
         Op::Branch { .. } | Op::Call(_) | Op::Return | Op::Exit | Op::Trap | Op::Nothing => does(Vec::new()),
         Op::Clock { .. } | Op::ActiveMask { .. } | Op::Fence { .. } => does(Vec::new()),
+        Op::ClusterArrive { .. } | Op::ClusterWait { .. } => does(Vec::new()),
         Op::BlockBarrier(barrier) => does([barrier.number].into_iter().chain(barrier.count).collect()),
         Op::WarpBarrier { members } => does(vec![*members]),
         _ => None,

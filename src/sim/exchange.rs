@@ -1,9 +1,10 @@
 //! What do the lanes of a warp tell each other, and the warps of a block at a barrier?
 
 use super::access::join;
+use super::cluster::{Block, Shared};
 use super::code::{Barrier, NOWHERE, Op, Result, Shuffle, Vote, Way};
 use super::findings::{Thread, What};
-use super::machine::{Arrival, BARRIERS, Machine, Pause, Shared, advance, lanes, predicate, put, put_mask};
+use super::machine::{Arrival, BARRIERS, Machine, Pause, advance, lanes, predicate, put, put_mask};
 use super::races::Clock;
 use super::value::LANES;
 use super::warp::{Split, State, Warp};
@@ -162,6 +163,45 @@ impl Machine<'_> {
         }
     }
 
+    /// The lanes at an instruction that, if `aligned`, the whole warp takes part in: with those
+    /// that parted before and wait here, which go on as `after`. Else what to wait for.
+    pub fn together(
+        &mut self,
+        warp: &mut Warp,
+        split: &mut Split,
+        pc: u32,
+        active: u32,
+        aligned: bool,
+        after: State,
+    ) -> std::result::Result<u32, Pause> {
+        let mut all = active;
+        let elsewhere = warp.live & !active;
+        if active != 0 && aligned && elsewhere != 0 {
+            if split.top().is_some_and(|top| top.mask != active) {
+                self.findings.add(What::DivergentBarrier(active), pc, warp.thread(active.trailing_zeros()));
+                return Err(Pause::Stopped);
+            }
+            // Lanes that parted before may come yet. Those that leave the kernel instead are
+            // missed: see `stuck`.
+            let here = |split: &Split| split.state == State::Meeting(pc);
+            let met = warp.splits.iter().filter(|split| here(split)).fold(0, |met, split| met | split.mask);
+            if elsewhere & !met != 0 {
+                self.part_top(warp, split);
+                split.state = State::Meeting(pc);
+                return Err(Pause::Waits);
+            }
+            for other in warp.splits.iter_mut().filter(|split| here(split)) {
+                advance(other, pc);
+                other.state = after;
+            }
+            all |= elsewhere;
+        }
+        if active != 0 && split.top().is_some_and(|top| top.mask != split.mask) {
+            self.part_top(warp, split);
+        }
+        Ok(all)
+    }
+
     /// Comes to a barrier of the block.
     pub fn barrier(
         &mut self,
@@ -177,13 +217,10 @@ impl Machine<'_> {
             return None;
         }
         let first = active.trailing_zeros();
-        let number = match barrier.of_cluster {
-            true => BARRIERS as u64,
-            false => warp.regs[barrier.number as usize][first as usize] as u32 as u64,
-        };
+        let number = warp.regs[barrier.number as usize][first as usize] as u32 as u64;
         let count = barrier.count.map(|count| warp.regs[count as usize][first as usize] as u32);
         let bad = |what: u64| What::BadBarrier(what);
-        if number >= BARRIERS as u64 && !barrier.of_cluster {
+        if number >= BARRIERS as u64 {
             self.findings.add(bad(number), pc, warp.thread(first));
             return Some(Pause::Stopped);
         }
@@ -191,35 +228,14 @@ impl Machine<'_> {
             self.findings.add(bad(count.into()), pc, warp.thread(first));
             return Some(Pause::Stopped);
         }
-        let mut active = active;
-        let elsewhere = warp.live & !active;
         let waits = !barrier.arrives;
         let after = if waits { State::Barrier(number as usize) } else { State::Ready };
-        if barrier.aligned && elsewhere != 0 {
-            if split.top().is_some_and(|top| top.mask != active) {
-                self.findings.add(What::DivergentBarrier(active), pc, warp.thread(first));
-                return Some(Pause::Stopped);
-            }
-            // Lanes that parted before may come yet. Those that leave the kernel instead are
-            // missed: see `stuck`.
-            let here = |split: &Split| split.state == State::Meeting(pc);
-            let met = warp.splits.iter().filter(|split| here(split)).fold(0, |met, split| met | split.mask);
-            if elsewhere & !met != 0 {
-                self.part_top(warp, split);
-                split.state = State::Meeting(pc);
-                return Some(Pause::Waits);
-            }
-            for other in warp.splits.iter_mut().filter(|split| here(split)) {
-                advance(other, pc);
-                other.state = after;
-            }
-            active |= elsewhere;
-        }
-        if split.top().is_some_and(|top| top.mask != split.mask) {
-            self.part_top(warp, split);
-        }
+        let active = match self.together(warp, split, pc, active, barrier.aligned, after) {
+            Ok(all) => all,
+            Err(pause) => return Some(pause),
+        };
         advance(split, pc);
-        let at = &mut shared.barriers[number as usize];
+        let at = &mut shared.blocks[warp.rank as usize].barriers[number as usize];
         let votes = barrier.vote.map_or(0, |(_, p, _)| predicate(warp, p) & active);
         let result = barrier.vote.map(|(vote, _, result)| (vote, result));
         let done =
@@ -233,9 +249,17 @@ impl Machine<'_> {
 
     /// Lets the threads of barriers go on where all have come; whether some do.
     pub fn open_barriers(&mut self, shared: &mut Shared, warps: &mut [Warp]) -> bool {
+        let mut opened = self.open_meeting(shared, warps);
+        for (block, warps) in shared.blocks.iter_mut().zip(warps.chunks_mut(self.warps.max(1) as usize)) {
+            opened |= self.open_barriers_of(block, warps);
+        }
+        opened
+    }
+
+    fn open_barriers_of(&mut self, block: &mut Block, warps: &mut [Warp]) -> bool {
         let mut opened = false;
-        for number in 0..shared.barriers.len() {
-            let at = &shared.barriers[number];
+        for number in 0..block.barriers.len() {
+            let at = &block.barriers[number];
             if at.arrived.is_empty() {
                 continue;
             }
@@ -243,13 +267,13 @@ impl Machine<'_> {
             let done = match at.count {
                 // Barriers with a count take whole warps.
                 Some(count) => at.arrived.len() as u32 * LANES as u32 >= count,
-                None => threads >= shared.live,
+                None => threads >= block.live,
             };
             if !done {
                 continue;
             }
             opened = true;
-            let arrived = std::mem::take(&mut shared.barriers[number]).arrived;
+            let arrived = std::mem::take(&mut block.barriers[number]).arrived;
             let votes: u32 = arrived.iter().map(|a| a.votes.count_ones()).sum();
             for arrival in &arrived {
                 let Some(warp) = warps.get_mut(arrival.warp as usize) else { continue };
@@ -269,8 +293,8 @@ impl Machine<'_> {
                     }
                 }
             }
-            if threads == shared.live && arrived.iter().all(|a| a.waits) {
-                self.ordered(shared, warps);
+            if threads == block.live && arrived.iter().all(|a| a.waits) {
+                self.ordered(block, warps);
             } else {
                 partly_ordered(&arrived, warps);
             }
@@ -279,10 +303,10 @@ impl Machine<'_> {
     }
 
     /// The threads of a block know what all did before.
-    fn ordered(&mut self, shared: &mut Shared, warps: &mut [Warp]) {
-        shared.epoch += 1;
+    fn ordered(&mut self, block: &mut Block, warps: &mut [Warp]) {
+        block.epoch += 1;
         warps.iter_mut().for_each(Warp::synchronised);
-        if self.intervals.is_none() || !self.code.has_fences {
+        if self.intervals.is_none() || !self.orders_blocks {
             return;
         }
         let mut clock = std::rc::Rc::default();

@@ -52,6 +52,11 @@ pub enum What {
     },
     /// A lane takes part that the exchange does not name.
     Unnamed(u32),
+    /// What is wrong at the barrier of a cluster.
+    Cluster(String),
+    /// Shared memory of the cluster's block of this rank, which has ended, or may not have begun.
+    Ended(Touched, u32),
+    NotBegun(Touched, u32),
     /// What is wrong with an mbarrier object.
     Mbarrier(String),
     /// What is wrong with a copy in bulk.
@@ -93,6 +98,7 @@ impl What {
             self,
             What::Uninitialised(_)
                 | What::Race(..)
+                | What::NotBegun(..)
                 | What::Assert(_)
                 | What::NoComponent { .. }
                 | What::NoElement { .. }

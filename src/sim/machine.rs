@@ -3,6 +3,8 @@
 
 use std::collections::HashMap;
 
+use super::chance::Chance;
+use super::cluster::Shared;
 use super::code::{Code, Inst, NOWHERE, Op, PredIn, Reg};
 use super::counters::Counters;
 use super::dropped::Dropped;
@@ -12,7 +14,6 @@ use super::graph::leaves;
 use super::memory::Memory;
 use super::print;
 use super::races::{Clock, History, Intervals};
-use super::schedule::Chance;
 #[cfg(target_arch = "x86_64")]
 use super::value::is_wide;
 use super::value::{LANES, Lanes};
@@ -52,24 +53,8 @@ pub struct Machine<'c> {
     pub grid: [u32; 3],
     /// Of a block.
     pub warps: u32,
-}
-
-/// What the warps of a block share.
-pub struct Shared {
-    pub number: u32,
-    /// The bytes that the block has.
-    pub size: usize,
-    pub bytes: Vec<u8>,
-    pub set: Vec<u8>,
-    pub history: History,
-    /// Those that are numbered, and that of the cluster.
-    pub barriers: [Barrier; BARRIERS + 1],
-    pub epoch: u32,
-    /// Threads that have not left.
-    pub live: u32,
-    /// Copies of threads that have not come, and those in bulk.
-    pub flying: super::tensor::Flying,
-    pub coming: Vec<super::bulk::Coming>,
+    /// Memory, or a cluster's barrier, can order blocks.
+    pub orders_blocks: bool,
 }
 
 /// The barriers of a block that instructions number.
@@ -365,6 +350,7 @@ impl Machine<'_> {
                 return Some(Pause::Polls);
             }
             Op::Bulk(bulk) => self.bulk(shared, warp, bulk, pc, active),
+            Op::Send(send) => self.send(shared, warp, send, pc, active),
             Op::CommitBulk => self.commit_bulk(warp, active),
             Op::WaitForBulk { left } => self.wait_for_bulk(shared, warp, *left, active),
             Op::Texture(fetch) => self.texture(shared, warp, fetch, pc, active),
@@ -397,6 +383,18 @@ impl Machine<'_> {
             }
             Op::Nothing => {}
             Op::BlockBarrier(barrier) => return self.barrier(shared, warp, split, barrier, pc, active),
+            Op::ClusterArrive { releases, aligned } => {
+                match self.together(warp, split, pc, active, *aligned, State::Ready) {
+                    Ok(all) => self.arrive(shared, warp, all, *releases, pc),
+                    Err(pause) => return Some(pause),
+                }
+            }
+            Op::ClusterWait { acquires, aligned } => {
+                return match self.together(warp, split, pc, active, *aligned, State::Cluster) {
+                    Ok(all) => self.wait_for_cluster(shared, warp, split, all, *acquires, pc),
+                    Err(pause) => Some(pause),
+                };
+            }
             Op::WarpBarrier { .. }
             | Op::Shuffle(_)
             | Op::Vote { .. }
@@ -440,8 +438,7 @@ impl Machine<'_> {
 
     fn left(&mut self, shared: &mut Shared, warp: &mut Warp, lanes: u32) {
         self.end_bulk(shared, warp, lanes);
-        shared.live -= (warp.live & lanes).count_ones();
-        warp.live &= !lanes;
+        shared.left(warp, lanes);
     }
 
     /// Goes on at the targets of a branch; a side with nobody on it is left out.

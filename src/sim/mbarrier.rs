@@ -4,9 +4,10 @@
 //! threads of a phase (20), those that are missing (20), the bytes that are missing (21, with a
 //! sign), and a mark of two bits that memory without an object does not have by chance.
 
+use super::cluster::Shared;
 use super::code::{Mbarrier, OnMbarrier, Order};
 use super::findings::{Thread, What};
-use super::machine::{Machine, Shared, lanes, put_mask};
+use super::machine::{Machine, lanes, put_mask};
 use super::warp::{Split, Warp};
 use crate::ptx::Space;
 
@@ -161,7 +162,9 @@ impl Machine<'_> {
                 OnMbarrier::Test { phase, waits, .. } => {
                     // A state, of which the lowest bit is the parity of its phase, or a parity.
                     let phase = value(phase);
-                    self.bulk_arrives(shared, at.1, pc, warp.thread(lane as u32));
+                    if let Some(place) = shared.place(warp.rank, at.1, 8, false) {
+                        self.bulk_arrives(shared, place, pc, warp.thread(lane as u32));
+                    }
                     let Some(now) = self.change(shared, warp, at, lane, pc, m.order, Ok) else { continue };
                     let over = (now ^ phase) & 1 == 1;
                     yes |= u32::from(over) << lane;
@@ -208,9 +211,8 @@ impl Machine<'_> {
         Some(old)
     }
 
-    /// Bytes of a copy have come, which the object at an address of shared memory is told of.
-    pub fn bytes_came(&mut self, shared: &mut Shared, at: u64, bytes: u64, pc: u32, thread: Thread) {
-        let place = at as usize;
+    /// Bytes of a copy have come, which the object at a place of shared memory is told of.
+    pub fn bytes_came(&mut self, shared: &mut Shared, place: usize, bytes: u64, pc: u32, thread: Thread) {
         let word = shared.bytes.get(place..place + 8).map(|_| super::memory::read(&shared.bytes, place, 8));
         let state = word.and_then(State::read).ok_or_else(|| NONE.to_string());
         match state.and_then(|state| state.completed(bytes as i64)) {

@@ -16,10 +16,11 @@
 //! | `tensor` | what do warps do with matrices, and copies by themselves? |
 //! | `wgmma` | what do four warps multiply together? |
 //! | `mbarrier` | what do barrier objects in shared memory count? |
+//! | `cluster` | what do the blocks of a cluster share? |
 //! | `bulk`, `tensor_map` | what do copies in bulk do, and which box of a tensor do they take? |
 //! | `texture` | what do textures and surfaces give? |
 //! | `exchange` | what do lanes tell each other, and warps at a barrier? |
-//! | `schedule` | in what order do blocks and warps run? |
+//! | `schedule`, `chance` | in what order do blocks and warps run, and which one does a seed give? |
 //! | `races` | which accesses are ordered by nothing? |
 //! | `dropped` | which threads load what they drop? |
 //! | `print` | what does `vprintf` print? |
@@ -30,6 +31,8 @@
 
 mod access;
 mod bulk;
+mod chance;
+mod cluster;
 pub mod code;
 pub mod counters;
 mod decode;
@@ -53,6 +56,8 @@ pub mod tensor_map;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
+mod tests_of_clusters;
+#[cfg(test)]
 mod tests_of_copies;
 pub mod texture;
 mod together;
@@ -63,6 +68,8 @@ mod windows;
 
 use std::collections::HashMap;
 
+pub use chance::Chance;
+pub use cluster::in_block;
 pub use code::Code;
 pub use counters::{Counters, Counts};
 pub use decode::{Loaded, RED_ZONE, decode, decode_loaded, load};
@@ -71,7 +78,7 @@ pub use footprint::Footprint;
 pub use machine::Checks;
 pub use measured::{Access, AccessKind, Instruction, Measured, Text};
 pub use memory::{Memory, read as word};
-pub use schedule::{Chance, Form};
+pub use schedule::Form;
 
 use crate::ptx::Space;
 use code::Op;
@@ -144,7 +151,8 @@ fn followed(code: &Code) -> Vec<(u32, bool)> {
         Op::Atomic(atomic) => shares(atomic.space),
         Op::CopyAsync(_) | Op::LoadMatrix(_) | Op::StoreMatrix(_) => true,
         Op::Texture(_) | Op::Surface(_) => true,
-        Op::Mbarrier(_) | Op::Bulk(_) | Op::TensorMap(_) | Op::CopyTensorMap { .. } | Op::Warpgroup(_) => true,
+        Op::Mbarrier(_) | Op::Bulk(_) | Op::Send(_) | Op::TensorMap(_) => true,
+        Op::CopyTensorMap { .. } | Op::Warpgroup(_) => true,
         _ => false,
     };
     let narrow = |op: &Op| matches!(op, Op::Atomic(atomic) if atomic.of_block);
@@ -154,7 +162,9 @@ fn followed(code: &Code) -> Vec<(u32, bool)> {
 
 /// About how many intervals between synchronisations a launch has.
 fn expected_intervals(code: &Code, form: &Form) -> u64 {
-    let synchronises = |op: &Op| matches!(op, Op::BlockBarrier(_) | Op::WarpBarrier { .. } | Op::Fence { .. });
+    let synchronises = |op: &Op| {
+        matches!(op, Op::BlockBarrier(_) | Op::ClusterWait { .. } | Op::WarpBarrier { .. } | Op::Fence { .. })
+    };
     let each = if code.insts.iter().any(|inst| synchronises(&inst.op)) { 64 } else { 2 };
     form.blocks().saturating_mul(form.threads().div_ceil(value::LANES as u32).into()).saturating_mul(each)
 }
@@ -170,13 +180,14 @@ pub fn run(
     go_on: &mut dyn FnMut() -> bool,
 ) -> Outcome {
     let history = if how.checks.races { History::new(memory.bytes.len()) } else { History::default() };
+    let orders_blocks = code.has_fences || form.cluster_blocks() > 1;
     let mut machine = Machine {
         code,
         params,
         checks: how.checks,
         history,
         intervals: how.checks.races.then(|| {
-            let exact = code.has_fences || code.has_partial_barriers;
+            let exact = orders_blocks || code.has_partial_barriers;
             Intervals::new(code.insts.len(), followed(code), exact, expected_intervals(code, form))
         }),
         dropped: if how.checks.races { Dropped::of(code, form.block) } else { Dropped::default() },
@@ -192,6 +203,7 @@ pub fn run(
         hint: 0,
         grid: form.grid,
         warps: form.threads().div_ceil(value::LANES as u32),
+        orders_blocks,
         memory,
     };
     machine.launch(form, go_on);

@@ -2,52 +2,25 @@
 //! Blocks that wait for others (a lock, a barrier of the grid) stay while the next ones run, as on
 //! a GPU with room for them.
 
+use super::cluster::Shared;
 use super::code::{Op, Special};
 use super::exchange::meet;
 use super::findings::What;
-use super::machine::{Barrier, Machine, Pause, Shared};
-use super::races::History;
+use super::machine::{Machine, Pause};
 use super::value::LANES;
 use super::warp::{Split, State, Warp};
 
-/// Chance with a seed (G. Steele, D. Lea, C. Flood, "Fast splittable pseudorandom number
-/// generators", 2014).
-#[derive(Clone, Debug)]
-pub struct Chance(u64);
-
-impl Chance {
-    pub fn new(seed: u64) -> Chance {
-        Chance(seed)
-    }
-
-    fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ z >> 31
-    }
-
-    /// A number below `n`.
-    pub fn below(&mut self, n: u64) -> u64 {
-        self.draw() % n.max(1)
-    }
-
-    fn shuffle<T>(&mut self, list: &mut [T]) {
-        for n in (1..list.len()).rev() {
-            list.swap(n, self.below(n as u64 + 1) as usize);
-        }
-    }
-}
-
-/// A block that has begun.
-struct Block {
+/// A cluster of blocks that has begun.
+struct Cluster {
     shared: Shared,
+    /// Of all its blocks, by their ranks.
     warps: Vec<Warp>,
 }
 
-/// Blocks that can wait for each other at once.
+/// Clusters that can wait for each other at once.
 const MOST_RESIDENT: usize = 4096;
+/// The most blocks of a cluster; portable kernels have 8.
+const MOST_OF_CLUSTER: u32 = 16;
 /// Instructions of a warp before another one has its turn.
 const SLICE: u64 = 1 << 18;
 
@@ -58,9 +31,55 @@ pub struct Form {
     pub block: [u32; 3],
     /// Bytes of shared memory that the launch adds.
     pub dynamic_shared: u32,
+    /// The blocks of a cluster; the grid is a multiple of it.
+    pub cluster: [u32; 3],
 }
 
 impl Form {
+    /// A launch whose blocks are clusters of their own.
+    pub fn new(grid: [u32; 3], block: [u32; 3], dynamic_shared: u32) -> Form {
+        Form { grid, block, dynamic_shared, cluster: [1; 3] }
+    }
+
+    /// The blocks of a cluster.
+    pub fn cluster_blocks(&self) -> u32 {
+        self.cluster.iter().fold(1, |all, &extent| all.saturating_mul(extent))
+    }
+
+    /// The blocks of a cluster by its number in the launch: their numbers, by rank.
+    fn blocks_of(&self, number: u32) -> Vec<u32> {
+        let ([gx, gy, _], [cx, cy, cz]) = (self.grid, self.cluster);
+        let (across, down) = (gx / cx, gy / cy);
+        let first = [number % across * cx, number / across % down * cy, number / (across * down) * cz];
+        let all = (0..cz).flat_map(|z| (0..cy).flat_map(move |y| (0..cx).map(move |x| [x, y, z])));
+        all.map(|[x, y, z]| first[0] + x + gx * (first[1] + y + gy * (first[2] + z))).collect()
+    }
+
+    /// With the clusters that a kernel asks for (`.reqnctapercluster`), or why there is no such
+    /// launch.
+    pub fn for_kernel(mut self, asked: Option<[u32; 3]>) -> Result<Form, String> {
+        let words = |extents: [u32; 3]| extents.map(|extent| extent.to_string()).join(" x ");
+        if let Some(asked) = asked {
+            if self.cluster != [1; 3] && self.cluster != asked {
+                let given = words(self.cluster);
+                return Err(format!("clusters of {given} blocks; the kernel is made for {}", words(asked)));
+            }
+            self.cluster = asked;
+        }
+        let blocks = self.cluster_blocks();
+        if blocks == 0 || blocks > MOST_OF_CLUSTER {
+            return Err(format!("clusters of {} blocks; one has 1 to {MOST_OF_CLUSTER}", words(self.cluster)));
+        }
+        let fits = |(&grid, &cluster): (&u32, &u32)| grid.is_multiple_of(cluster);
+        match self.grid.iter().zip(&self.cluster).all(fits) {
+            true => Ok(self),
+            false => {
+                let (grid, cluster) = (words(self.grid), words(self.cluster));
+                Err(format!("a grid of {grid} blocks is not made of clusters of {cluster}"))
+            }
+        }
+    }
+
     pub fn threads(&self) -> u32 {
         self.block.iter().product()
     }
@@ -74,21 +93,21 @@ impl Machine<'_> {
     /// Runs all blocks. `go_on` is asked from time to time whether to.
     pub fn launch(&mut self, form: &Form, go_on: &mut dyn FnMut() -> bool) {
         let mut next = 0;
-        let blocks = form.blocks();
+        let clusters = form.blocks() / u64::from(form.cluster_blocks().max(1));
         let mut order: Option<Vec<u32>> = None;
-        if let Some(chance) = self.chance.as_mut().filter(|_| blocks <= 1 << 24) {
-            let mut list: Vec<u32> = (0..blocks as u32).collect();
+        if let Some(chance) = self.chance.as_mut().filter(|_| clusters <= 1 << 24) {
+            let mut list: Vec<u32> = (0..clusters as u32).collect();
             chance.shuffle(&mut list);
             order = Some(list);
         }
-        let mut resident: Vec<Block> = Vec::new();
-        let mut free: Vec<Block> = Vec::new();
-        while next < blocks || !resident.is_empty() {
+        let mut resident: Vec<Cluster> = Vec::new();
+        let mut free: Vec<Cluster> = Vec::new();
+        while next < clusters || !resident.is_empty() {
             // One more, if there is room, and then a turn for each.
-            if next < blocks && resident.len() < MOST_RESIDENT {
+            if next < clusters && resident.len() < MOST_RESIDENT {
                 let number = order.as_ref().map_or(next as u32, |order| order[next as usize]);
-                let block = free.pop();
-                resident.push(self.begin(form, number, block));
+                let old = free.pop();
+                resident.push(self.begin(form, number, old));
                 next += 1;
             }
             let mut n = resident.len();
@@ -105,42 +124,37 @@ impl Machine<'_> {
         }
     }
 
-    /// A block at the kernel's first instruction, in the memory of one that is done.
-    fn begin(&mut self, form: &Form, number: u32, old: Option<Block>) -> Block {
+    /// A cluster at the kernel's first instruction, in the memory of one that is done.
+    fn begin(&mut self, form: &Form, number: u32, old: Option<Cluster>) -> Cluster {
         let threads = form.threads();
         let count = threads.div_ceil(LANES as u32);
-        let shared_bytes = (self.code.shared_bytes + form.dynamic_shared) as usize;
-        let mut warps = old.map(|block| block.warps).unwrap_or_default();
-        warps.resize_with(count as usize, || Warp::new(self.code));
+        let blocks = form.blocks_of(number);
+        let shared = Shared::new(
+            number,
+            &blocks,
+            threads,
+            self.code.shared_bytes + form.dynamic_shared,
+            self.intervals.is_some(),
+        );
+        let mut warps = old.map(|cluster| cluster.warps).unwrap_or_default();
+        warps.resize_with(count as usize * blocks.len(), || Warp::new(self.code));
         let [gx, gy, _] = form.grid;
-        let place = [number % gx, number / gx % gy, number / (gx * gy)];
-        for (k, warp) in warps.iter_mut().enumerate() {
-            warp.number = k as u32;
-            warp.id = number.wrapping_mul(count).wrapping_add(k as u32);
-            (warp.block, warp.ntid) = (place, form.block);
+        for (n, warp) in warps.iter_mut().enumerate() {
+            let (rank, k) = (n as u32 / count, n as u32 % count);
+            let block = blocks[rank as usize];
+            (warp.number, warp.rank) = (k, rank);
+            warp.id = block.wrapping_mul(count).wrapping_add(k);
+            (warp.block, warp.ntid) = ([block % gx, block / gx % gy, block / (gx * gy)], form.block);
             (warp.epoch, warp.time, warp.interval, warp.released, warp.steps) = (0, 0, None, None, 0);
-            warp.known = Default::default();
+            (warp.known, warp.meeting) = Default::default();
             warp.local_set.fill(0);
-            let lanes = (threads - k as u32 * LANES as u32).min(LANES as u32);
+            let lanes = (threads - k * LANES as u32).min(LANES as u32);
             warp.begin(u32::MAX >> (LANES as u32 - lanes));
             for &(reg, special) in &self.code.specials {
                 warp.regs[reg as usize] = std::array::from_fn(|lane| self.special(special, warp, form, lane as u32));
             }
         }
-        let shared = Shared {
-            number,
-            size: shared_bytes,
-            // Whole words: one of which a part is there can be swapped.
-            bytes: vec![0; shared_bytes.next_multiple_of(4)],
-            set: vec![0; shared_bytes.next_multiple_of(4)],
-            history: if self.intervals.is_some() { History::new(shared_bytes) } else { History::default() },
-            barriers: std::array::from_fn(|_| Barrier::default()),
-            epoch: 0,
-            live: threads,
-            flying: Default::default(),
-            coming: Vec::new(),
-        };
-        Block { shared, warps }
+        Cluster { shared, warps }
     }
 
     fn special(&self, special: Special, warp: &Warp, form: &Form, lane: u32) -> u64 {
@@ -165,14 +179,20 @@ impl Machine<'_> {
             Special::TotalShared => self.code.shared_bytes + form.dynamic_shared,
             Special::Zero => 0,
             Special::Ones => 1,
+            Special::RankInCluster => warp.rank,
+            Special::BlocksOfCluster => form.cluster_blocks(),
+            Special::InCluster(axis) => warp.block[axis] % form.cluster[axis],
+            Special::Cluster(axis) => warp.block[axis] / form.cluster[axis],
+            Special::ClusterExtent(axis) => form.cluster[axis],
+            Special::Clusters(axis) => form.grid[axis] / form.cluster[axis],
         };
         value.into()
     }
 
-    /// Lets the warps of a block run until all have left, or all that can wait for other blocks;
-    /// whether it is done, or the launch is to end.
-    fn turn(&mut self, block: &mut Block, go_on: &mut dyn FnMut() -> bool) -> bool {
-        let Block { shared, warps } = block;
+    /// Lets the warps of a cluster run until all have left, or all that can wait for others.
+    /// Whether it is done, or the launch is to end.
+    fn turn(&mut self, cluster: &mut Cluster, go_on: &mut dyn FnMut() -> bool) -> bool {
+        let Cluster { shared, warps } = cluster;
         loop {
             if !go_on() {
                 return true;
@@ -207,7 +227,7 @@ impl Machine<'_> {
                 return true;
             }
             if ran {
-                // All that run wait for others: another block has its turn.
+                // All that run wait for others: another cluster has its turn.
                 return false;
             }
             self.stuck(shared, warps);
@@ -251,13 +271,17 @@ impl Machine<'_> {
         (ran, goes_on)
     }
 
-    /// Nobody can go on. Lanes that wait for others of their warp are the cause of what else waits.
+    /// Nobody can go on. Lanes that wait for others of their warp are the cause of what else waits;
+    /// at the barrier of a cluster threads wait only for those that are stuck elsewhere.
     fn stuck(&mut self, shared: &Shared, warps: &[Warp]) {
         let all = || warps.iter().flat_map(|warp| warp.splits.iter().map(move |split| (warp, split)));
         let thread = |warp: &Warp, split: &Split| warp.thread(split.mask.trailing_zeros().min(31));
         for (warp, split) in all() {
             if let State::Meeting(pc) = split.state {
-                let is_barrier = matches!(self.code.insts[pc as usize].op, Op::BlockBarrier(_));
+                let is_barrier = matches!(
+                    self.code.insts[pc as usize].op,
+                    Op::BlockBarrier(_) | Op::ClusterArrive { .. } | Op::ClusterWait { .. }
+                );
                 let missing = warp.live & !split.mask;
                 let what = if is_barrier {
                     What::DivergentBarrier(split.mask)
@@ -270,9 +294,10 @@ impl Machine<'_> {
         }
         for (warp, split) in all() {
             if let State::Barrier(number) = split.state {
-                let at = &shared.barriers[number];
+                let block = &shared.blocks[warp.rank as usize];
+                let at = &block.barriers[number];
                 let waiting = at.arrived.iter().map(|a| a.lanes.count_ones()).sum();
-                let expected = at.count.unwrap_or(shared.live);
+                let expected = at.count.unwrap_or(block.live);
                 self.findings.add(What::EndlessBarrier { waiting, expected }, at.pc, thread(warp, split));
                 return;
             }

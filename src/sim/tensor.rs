@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 
 use half::{bf16, f16};
 
+use super::cluster::Shared;
 use super::code::{CopyAsync, Element, LoadMatrix, Matrix};
 use super::findings::{Other, Touched, What};
-use super::machine::{Machine, Pause, Shared, lanes, predicate, put};
+use super::machine::{Machine, Pause, lanes, predicate, put};
 use super::value::LANES;
 use super::warp::Warp;
 use crate::ptx::Space;
@@ -19,6 +20,8 @@ pub struct Pending {
     pc: u32,
     from: u64,
     to: u64,
+    /// Where that lies in the memory of the cluster.
+    place: usize,
     bytes: u32,
     /// So many are read, the rest is zero.
     read: u32,
@@ -57,13 +60,15 @@ impl Flying {
 
     fn asked(&mut self, size: usize, copy: &Pending, warp: u32, lane: usize) {
         self.0.resize(size.div_ceil(4), Word::default());
-        for word in self.words(copy.to, copy.bytes) {
+        for word in self.words(copy.place as u64, copy.bytes) {
             *word = Word { copies: word.copies + 1, pc: copy.pc, warp, lane: lane as u32 };
         }
     }
 
     fn came(&mut self, copy: &Pending) {
-        self.words(copy.to, copy.bytes).iter_mut().for_each(|word| word.copies = word.copies.saturating_sub(1));
+        self.words(copy.place as u64, copy.bytes)
+            .iter_mut()
+            .for_each(|word| word.copies = word.copies.saturating_sub(1));
     }
 
     /// Whether a copy has not come to some of these bytes.
@@ -80,9 +85,9 @@ impl Flying {
 
 impl Machine<'_> {
     /// Tells of an access to bytes that a copy is still to come to.
-    pub fn meets_copy(&mut self, shared: &Shared, warp: &Warp, t: Touched, lane: usize, pc: u32) {
-        let Some(word) = shared.flying.at(t.address, t.bytes) else { return };
-        let thread = Some(self.thread_of(warp, shared.number, word.warp, word.lane));
+    pub fn meets_copy(&mut self, shared: &Shared, warp: &Warp, t: Touched, place: usize, lane: usize, pc: u32) {
+        let Some(word) = shared.flying.at(place as u64, t.bytes) else { return };
+        let thread = Some(self.thread_of(warp, shared.holder(place), word.warp, word.lane));
         let other = Other { pc: word.pc, writes: true, thread };
         self.findings.add(What::Race(t, other), pc, warp.thread(lane as u32));
     }
@@ -113,10 +118,11 @@ impl Machine<'_> {
             if !self.may_touch(shared, warp, ends, copy.bytes, copy.bytes, true, lane, pc) {
                 continue;
             }
-            let pending = Pending { pc, from: source, to: target, bytes: copy.bytes, read };
+            let Some(place) = shared.place(warp.rank, target, copy.bytes as usize, false) else { continue };
+            let pending = Pending { pc, from: source, to: target, place, bytes: copy.bytes, read };
             warp.copies[lane].open.push(pending);
             if self.intervals.is_some() {
-                shared.flying.asked(shared.size, &pending, warp.number, lane);
+                shared.flying.asked(shared.bytes.len(), &pending, warp.number, lane);
             }
         }
     }

@@ -16,14 +16,18 @@ fn kernel(body: &str) -> String {
 
 /// Runs a kernel on one block; the words that it leaves in `out`, and what it did wrong.
 pub(super) fn run_on(text: &str, threads: u32, words: usize, how: &How) -> (Vec<u64>, Outcome) {
+    run_as(text, &Form::new([1, 1, 1], [threads, 1, 1], 0), words, how)
+}
+
+/// The same in a launch of this form.
+pub(super) fn run_as(text: &str, form: &Form, words: usize, how: &How) -> (Vec<u64>, Outcome) {
     let parsed = ptx::parse(text).unwrap_or_else(|error| panic!("{}: {}", error.at, error.message));
     let code = decode(&parsed, "k").unwrap_or_else(|error| panic!("{}: {}", error.at, error.message));
     let mut memory = memory(&code);
     let out = memory.give(&vec![0; 8 * words], 0);
     let mut params = vec![0; code.param_bytes as usize];
     params[..8].copy_from_slice(&out.to_le_bytes());
-    let form = Form { grid: [1, 1, 1], block: [threads, 1, 1], dynamic_shared: 0 };
-    let outcome = run(&code, &form, params, memory, how, &mut || true);
+    let outcome = run(&code, form, params, memory, how, &mut || true);
     let bytes = outcome.memory.contents(out, 8 * words as u64);
     let words = bytes.chunks_exact(8).map(|word| super::word(word, 0, 8)).collect();
     (words, outcome)
@@ -423,7 +427,7 @@ fn a_seed_is_one_order() {
     let told = |seed: u64| {
         let mut memory = memory(&code);
         let params = memory.give(&[0; 1040], 0).to_le_bytes().to_vec();
-        let form = Form { grid: [4, 1, 1], block: [64, 1, 1], dynamic_shared: 0 };
+        let form = Form::new([4, 1, 1], [64, 1, 1], 0);
         let how = How { seed: Some(seed), counts: true, ..How::default() };
         let outcome = run(&code, &form, params, memory, &how, &mut || true);
         format!("{:?}", (&outcome.memory.bytes, &outcome.findings, &outcome.printed, outcome.steps, &outcome.measured))

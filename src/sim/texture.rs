@@ -5,9 +5,10 @@
 
 use half::f16;
 
+use super::cluster::Shared;
 use super::code::{Border, SurfaceAccess, TextureFetch};
 use super::findings::What;
-use super::machine::{Machine, Shared, lanes};
+use super::machine::{Machine, lanes};
 use super::warp::Warp;
 use crate::ptx::Space;
 

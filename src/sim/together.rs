@@ -4,9 +4,10 @@
 //! left to that, before anything is done.
 
 use super::access::interval;
+use super::cluster::Shared;
 use super::code::{Access, Order, Swap};
 use super::findings::Touched;
-use super::machine::{Machine, Shared, lanes};
+use super::machine::{Machine, lanes};
 use super::memory::{read, write};
 use super::races::{Before, Who};
 use super::value::LANES;
@@ -58,7 +59,7 @@ impl Machine<'_> {
             return self.load_parameter(warp, access, addresses, active);
         }
         let mut places = [0; LANES];
-        let Some(field) = self.field(shared, access.space, addresses, &mut places, active, bytes, false) else {
+        let Some(field) = self.field(shared, warp, access.space, addresses, &mut places, active, bytes, false) else {
             return false;
         };
         if !self.is_set(shared, warp, field, &places, active, bytes) {
@@ -110,7 +111,7 @@ impl Machine<'_> {
         }
         let (each, bytes) = (access.bytes, access.bytes * access.values.len() as u32);
         let mut places = [0; LANES];
-        let Some(field) = self.field(shared, access.space, addresses, &mut places, active, bytes, true) else {
+        let Some(field) = self.field(shared, warp, access.space, addresses, &mut places, active, bytes, true) else {
             return false;
         };
         let set = match field {
@@ -192,6 +193,7 @@ impl Machine<'_> {
     fn field(
         &mut self,
         shared: &Shared,
+        warp: &Warp,
         space: Space,
         addresses: &[u64; LANES],
         places: &mut [u64; LANES],
@@ -213,7 +215,13 @@ impl Machine<'_> {
                 }
                 (Field::Global, piece.start, piece.bytes, piece.start - self.memory.base, 0)
             }
-            Space::Shared => (Field::Shared, window, shared.size as u64, 0, 0),
+            Space::Shared => {
+                let (rank, start) = shared.block_of(inside, warp.rank);
+                if rank != warp.rank as usize && shared.is_absent(rank) {
+                    return None;
+                }
+                (Field::Shared, window + start, shared.size as u64, (rank * shared.stride) as u64, 0)
+            }
             Space::Local => (Field::Local, window, own, 0, own),
             _ => return None,
         };

@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 
 use super::bulk::Stores;
+use super::cluster::AtMeeting;
 use super::code::{Code, NOWHERE};
 use super::findings::Thread;
 use super::races::Clock;
@@ -30,8 +31,9 @@ pub const KERNEL: u32 = u32::MAX - 1;
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum State {
     Ready,
-    /// At the barrier of this number.
+    /// At the barrier of this number, at that of the cluster.
     Barrier(usize),
+    Cluster,
     /// At an instruction where it needs lanes of another part of the warp.
     Meeting(u32),
 }
@@ -51,6 +53,8 @@ pub struct Warp {
     pub number: u32,
     pub id: u32,
     pub block: [u32; 3],
+    /// Of its block in the cluster.
+    pub rank: u32,
     pub ntid: [u32; 3],
     /// The lanes that began: fewer than 32 where the block ends.
     pub begun: u32,
@@ -76,6 +80,7 @@ pub struct Warp {
     pub copies: Vec<Copies>,
     pub stores: Vec<Stores>,
     pub products: Products,
+    pub meeting: AtMeeting,
 }
 
 /// What a register holds that nobody wrote.
@@ -91,6 +96,7 @@ impl Warp {
             number: 0,
             id: 0,
             block: [0; 3],
+            rank: 0,
             ntid: [1; 3],
             begun: 0,
             live: 0,
@@ -110,6 +116,7 @@ impl Warp {
             copies: Vec::new(),
             stores: Vec::new(),
             products: Products::default(),
+            meeting: AtMeeting::default(),
         }
     }
 

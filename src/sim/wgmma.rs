@@ -6,9 +6,10 @@ use std::collections::VecDeque;
 
 use half::{bf16, f16};
 
+use super::cluster::Shared;
 use super::code::{Factor, Narrow, Sum, Warpgroup};
 use super::findings::What;
-use super::machine::{Machine, Pause, Shared, predicate, put};
+use super::machine::{Machine, Pause, predicate, put};
 use super::tensor_map::Swizzle;
 use super::value::LANES;
 use super::warp::Warp;

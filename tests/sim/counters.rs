@@ -105,7 +105,7 @@ fn measured(text: &str, (blocks, threads): (u32, u32)) -> Profile {
     let code = sim::decode(&parsed, "k").unwrap_or_else(|error| panic!("{}: {}\n{text}", error.at, error.message));
     let mut memory = sim::memory(&code);
     let params = memory.give(&vec![0; 1 << 16], 0).to_le_bytes().to_vec();
-    let form = Form { grid: [blocks, 1, 1], block: [threads, 1, 1], dynamic_shared: 0 };
+    let form = Form::new([blocks, 1, 1], [threads, 1, 1], 0);
     let checks = Checks { races: false, uninitialised: false };
     let how = How { checks, counts: true, ..How::default() };
     let outcome = sim::run(&code, &form, params, memory, &how, &mut || true);

@@ -42,7 +42,7 @@ fn findings(text: &str, blocks: u32, seed: Option<u64>) -> Vec<What> {
     for fill in [0, 3] {
         params.extend_from_slice(&memory.give(&[fill, 0, 0, 0].repeat(WORDS), 0).to_le_bytes());
     }
-    let form = Form { grid: [blocks, 1, 1], block: [64, 1, 1], dynamic_shared: 0 };
+    let form = Form::new([blocks, 1, 1], [64, 1, 1], 0);
     let how = How { checks: Checks { races: true, uninitialised: true }, seed, limit: 20_000, ..How::default() };
     let outcome = sim::run(&code, &form, params, memory, &how, &mut || true);
     outcome.findings.into_iter().map(|finding| finding.what).collect()
@@ -65,12 +65,13 @@ use Kind::*;
 
 fn kind(what: &What) -> Kind {
     match what {
-        What::Race(..) => Race,
-        What::Outside(_) | What::BadImage(_) => Outside,
+        What::Race(..) | What::NotBegun(..) => Race,
+        What::Outside(_) | What::BadImage(_) | What::Ended(..) => Outside,
         What::Misaligned(_) | What::BadBulk(_) => Misaligned,
         What::ReadOnly(_) => ReadOnly,
         What::Uninitialised(_) => Unset,
-        What::DivergentBarrier(_) | What::EndlessBarrier { .. } | What::BadBarrier(_) | What::Mbarrier(_) => Barrier,
+        What::DivergentBarrier(_) | What::EndlessBarrier { .. } | What::BadBarrier(_) => Barrier,
+        What::Mbarrier(_) | What::Cluster(_) => Barrier,
         What::MissingLanes { .. } | What::Unnamed(_) => Lanes,
         What::Endless | What::RacesEnd(_) => Endless,
         What::NoComponent { .. } | What::NoElement { .. } | What::Unknown(_) => Trap,

@@ -120,7 +120,7 @@ fn output(body: &str) -> Option<Vec<u8>> {
     let given = memory.give(&(0..128).flat_map(values).collect::<Vec<u8>>(), 0);
     let params = [zeros, given].map(u64::to_le_bytes).concat();
     let how = How { checks: Checks { races: true, uninitialised: true }, limit: 20_000, ..How::default() };
-    let form = Form { grid: [2, 1, 1], block: [64, 1, 1], dynamic_shared: 0 };
+    let form = Form::new([2, 1, 1], [64, 1, 1], 0);
     let outcome = sim::run(&code, &form, params, memory, &how, &mut || true);
     outcome.findings.is_empty().then(|| outcome.memory.contents(zeros, 512).to_vec())
 }

@@ -25,7 +25,7 @@ fn measured(text: &str, matrix: usize, grid: [u32; 3], block: [u32; 3]) -> Profi
     let mut memory = sim::memory(&code);
     let params: Vec<u8> = (0..3).flat_map(|_| memory.give(&vec![0; matrix], 0).to_le_bytes()).collect();
     let how = How { checks: Checks { races: true, uninitialised: true }, counts: true, ..How::default() };
-    let outcome = sim::run(&code, &Form { grid, block, dynamic_shared: 0 }, params, memory, &how, &mut || true);
+    let outcome = sim::run(&code, &Form::new(grid, block, 0), params, memory, &how, &mut || true);
     assert!(outcome.findings.is_empty(), "{:?}", outcome.findings);
     Profile::of(outcome.measured.expect("counts"), Limits::of("sm_90").expect("it is listed"), Registers::Unknown)
 }

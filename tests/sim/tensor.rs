@@ -19,7 +19,7 @@ fn run(body: &str, input: &[u8], words: usize, threads: u32) -> (Vec<u32>, Vec<F
     let mut params = memory.give(input, 0).to_le_bytes().to_vec();
     let out = memory.give(&vec![0; 4 * words], 0);
     params.extend_from_slice(&out.to_le_bytes());
-    let form = Form { grid: [1, 1, 1], block: [threads, 1, 1], dynamic_shared: 0 };
+    let form = Form::new([1, 1, 1], [threads, 1, 1], 0);
     let how = How { checks: Checks { races: true, uninitialised: true }, counts: true, ..How::default() };
     let outcome = sim::run(&code, &form, params, memory, &how, &mut || true);
     let bytes = outcome.memory.contents(out, 4 * words as u64).to_vec();

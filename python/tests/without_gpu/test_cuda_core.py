@@ -60,3 +60,59 @@ def test_a_program_of_cuda_cpp(gpu, tmp_path, fault, code):
     if code == 0:
         # Two loads of each of the 32 warps.
         assert launch["metrics"]["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"]["value"] == 64
+
+
+CLUSTERS = """
+import numpy as np
+from cuda.bindings import driver as cu
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+device = Device(0)
+device.set_current()
+stream = device.create_stream()
+options = ProgramOptions(std="c++17", arch="sm_90", lineinfo=True, name={file!r})
+kernel = Program(open({file!r}).read(), "c++", options).compile("ptx").get_kernel("k")
+error, at = cu.cuMemAlloc(4 * 512)
+# Four clusters of two blocks.
+launch(stream, LaunchConfig(grid=4, block=64, cluster=2), kernel, int(at))
+stream.sync()
+out = np.zeros(512, np.int32)
+cu.cuMemcpyDtoH(out.ctypes.data, at, out.nbytes)
+print((out == (np.arange(512) ^ 64)).all())
+"""
+
+OF_CLUSTERS = """__device__ void meet() { __cluster_barrier_arrive(); __cluster_barrier_wait(); }
+
+extern "C" __global__ void k(int *out)
+{
+    __shared__ int tile[64];
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    tile[threadIdx.x] = i;
+    meet(); // first
+    int *other = (int *)__cluster_map_shared_rank(tile, __clusterRelativeBlockRank() ^ 1);
+    out[i] = other[threadIdx.x]; // here
+    meet(); // last
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, codes",
+    [
+        ("meet(); // first", "meet();", []),
+        ("meet(); // first", "__syncthreads();", ["E1113"]),
+        ("meet(); // last", "", ["E1101"]),
+        ("other[threadIdx.x]; //", "other[threadIdx.x + 1]; //", ["E1101"]),
+    ],
+)
+def test_blocks_of_a_cluster_reach_each_other(gpu, tmp_path, old, new, codes):
+    text = OF_CLUSTERS.replace(old, new)
+    file = tmp_path / "k.cu"
+    file.write_text(text)
+    ran = gpu(CLUSTERS.format(file=str(file)), "--arch", "sm_90", "--report", "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    found = {(finding["code"], finding["line"]) for finding in report["findings"]}
+    assert found == {(code, line_of(text, "// here")) for code in codes}, ran.said
+    assert (ran.code == 0) == (codes == []), ran.said
+    if not codes:
+        assert ran.out == "True\n"

@@ -317,7 +317,7 @@ impl Kernel {
             _ if self.whole_grid => blocks,
             _ => blocks.div_ceil(2),
         };
-        Ok(Form { grid: [blocks as u32, 1, 1], block: [block_dim, 1, 1], dynamic_shared: self.asked_shared })
+        Ok(Form::new([blocks as u32, 1, 1], [block_dim, 1, 1], self.asked_shared))
     }
 }
 

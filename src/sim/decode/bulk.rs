@@ -3,8 +3,8 @@
 use super::memory::update;
 use super::modifiers::Modifiers;
 use super::{Decoder, U32, U64, unknown};
-use crate::ptx::{Error, Instruction, Operand, Result, Space};
-use crate::sim::code::{Bulk, BulkExtent, ChangedMap, Op, Reg};
+use crate::ptx::{Error, Instruction, Kind, Operand, Result, Space, Type};
+use crate::sim::code::{Bulk, BulkExtent, ChangedMap, Op, Reg, Send};
 use crate::sim::tensor_map::Field;
 
 const REDUCTIONS: &[&str] = &["add", "inc", "dec", "min", "max", "and", "or", "xor"];
@@ -36,9 +36,11 @@ impl<'t> Decoder<'_, 't> {
         if m.take("L2::cache_hint") {
             operands.pop();
         }
-        if m.take("multicast::cluster") {
-            operands.pop();
-        }
+        let blocks = match m.take("multicast::cluster") {
+            true => Some(operands.pop().ok_or_else(|| unknown(i))?),
+            false => None,
+        };
+        let blocks = blocks.map(|mask| self.read(i, mask, Type { kind: Kind::Bits, bits: 16 })).transpose()?;
         let (to, from) = self.ends(i)?;
         m.ignore(&["global", "shared::cta", "shared::cluster", "shared"]);
         let f = match reduces {
@@ -71,7 +73,32 @@ impl<'t> Decoder<'_, 't> {
             }
             _ => return Err(wrong()),
         };
-        Ok(Op::Bulk(Box::new(Bulk { told, shared, global: other, from, extent, reduces: f })))
+        Ok(Op::Bulk(Box::new(Bulk { told, shared, global: other, from, extent, reduces: f, blocks })))
+    }
+
+    /// `st.async` and `red.async`.
+    pub fn send(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
+        m.ignore(&["async", "weak", "relaxed", "cluster", "mbarrier::complete_tx::bytes", "shared::cluster"]);
+        let count = m.find(|m| match m {
+            "v2" => Some(2),
+            "v4" => Some(4),
+            _ => None,
+        });
+        let name = match i.opcode {
+            "red" => Some(m.find(|m| REDUCTIONS.iter().copied().find(|name| *name == m)).ok_or_else(|| unknown(i))?),
+            _ => None,
+        };
+        let types = m.types();
+        let (&[ty], [to, value, told]) = (types.as_slice(), self.all(i)?) else { return Err(unknown(i)) };
+        let reduces = name.map(|name| update(name, ty).ok_or_else(|| unknown(i))).transpose()?;
+        let list = match (value, count) {
+            (Operand::Vector(list), Some(count)) if list.len() == count => list.clone(),
+            (value, None) => vec![value.clone()],
+            _ => return Err(Error::malformed(i.at, format!("`{i}` has another number of registers"))),
+        };
+        let values: Result<Vec<Reg>> = list.iter().map(|value| self.read(i, value, ty)).collect();
+        let (to, told) = (self.place(i, to)?, self.place(i, told)?);
+        Ok(Op::Send(Box::new(Send { to, told, values: values?.into(), bytes: ty.bytes(), reduces })))
     }
 
     /// The spaces that a copy goes to and comes from, by their order.

@@ -190,15 +190,13 @@ impl<'t> Decoder<'_, 't> {
             return Ok(Op::WarpBarrier { members: self.read(i, members, U32)? });
         }
         if m.take("cluster") {
-            // The block is the cluster: who has arrived waits for the others later.
-            m.ignore(&["release", "relaxed", "acquire"]);
-            let aligned = m.take("aligned");
-            if m.take("arrive") {
-                return Ok(Op::Fence { device: false });
-            }
-            let number = self.constant(0);
-            let barrier = Barrier { number, count: None, aligned, of_cluster: true, arrives: false, vote: None };
-            return if m.take("wait") { Ok(Op::BlockBarrier(Box::new(barrier))) } else { Err(unknown(i)) };
+            let (relaxed, aligned) = (m.take("relaxed"), m.take("aligned"));
+            m.ignore(&["release", "acquire"]);
+            return match (m.take("arrive"), m.take("wait")) {
+                (true, false) => Ok(Op::ClusterArrive { releases: !relaxed, aligned }),
+                (false, true) => Ok(Op::ClusterWait { acquires: !relaxed, aligned }),
+                _ => Err(unknown(i)),
+            };
         }
         let aligned = m.take("aligned") || i.opcode == "bar";
         m.ignore(&["cta"]);
@@ -228,14 +226,7 @@ impl<'t> Decoder<'_, 't> {
             _ => return Err(Error::malformed(i.at, format!("`{i}` has another number of operands"))),
         };
         let number = self.read(i, number, U32)?;
-        Ok(Op::BlockBarrier(Box::new(Barrier {
-            number,
-            count,
-            aligned,
-            of_cluster: false,
-            arrives: how == "arrive",
-            vote,
-        })))
+        Ok(Op::BlockBarrier(Box::new(Barrier { number, count, aligned, arrives: how == "arrive", vote })))
     }
 
     pub fn exchange(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {

@@ -1,9 +1,10 @@
-//! What do instructions on mbarrier objects mean, and those for clusters of one block?
+//! What do instructions on mbarrier objects mean, and those on addresses in a cluster?
 
 use super::modifiers::Modifiers;
-use super::{Decoder, U32, U64, arithmetic, unknown};
+use super::{Decoder, U32, U64, unknown};
 use crate::ptx::{Error, Instruction, Operand, Result, Space};
-use crate::sim::code::{Mbarrier, OnMbarrier, Op, Order, Reg};
+use crate::sim::cluster;
+use crate::sim::code::{Mbarrier, OnMbarrier, Op, Order, Reg, Special};
 
 impl<'t> Decoder<'_, 't> {
     pub fn mbarrier(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
@@ -109,17 +110,23 @@ impl<'t> Decoder<'_, 't> {
     }
 
     /// `mapa`, which gives the address of the same place in another block of the cluster, and
-    /// `getctarank`: there is one block, this one.
+    /// `getctarank`, which gives the rank of the block that an address leads to.
     pub fn in_cluster(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {
         m.space();
         let types = m.types();
         let &[ty] = types.as_slice() else { return Err(unknown(i)) };
-        let (d, a) = match (i.opcode, i.operands.as_slice()) {
-            ("mapa", [d, a, _]) => (self.write(i, d, ty)?, self.read(i, a, ty)?),
-            ("getctarank", [d, _]) => (self.write(i, d, U32)?, self.constant(0)),
+        let nothing = self.constant(0);
+        let (f, d, a, b): (fn(u64, u64, u32, u32) -> u64, _, _, _) = match (i.opcode, i.operands.as_slice()) {
+            ("mapa", [d, a, rank]) => {
+                let (a, rank) = (self.read(i, a, ty)?, self.read(i, rank, U32)?);
+                (cluster::mapped, self.write(i, d, ty)?, a, rank)
+            }
+            ("getctarank", [d, a]) => {
+                let (a, own) = (self.read(i, a, ty)?, self.special(Special::RankInCluster));
+                (cluster::rank_of, self.write(i, d, U32)?, a, own)
+            }
             _ => return Err(unknown(i)),
         };
-        let f = arithmetic::function("mov", &mut Modifiers::new(&[]), ty).ok_or_else(|| unknown(i))?;
-        Ok(Op::Alu { f, d, a, b: a, c: a })
+        Ok(Op::Alu4 { f, d, a, b, c: nothing, e: nothing })
     }
 }

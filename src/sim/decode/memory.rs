@@ -41,6 +41,7 @@ impl<'t> Decoder<'_, 't> {
                 plain.operands.pop();
                 self.memory(&plain, m)
             }
+            "st" | "red" if m.take("async") => self.send(i, m),
             "atom" | "red" => self.atomic(i, m),
             _ => self.access(i, m),
         }

@@ -106,6 +106,7 @@ pub fn decode_loaded(module: &Module, entry: &str, loaded: &Loaded) -> Result<Co
         files: module.files.clone(),
         max_threads: kernel.max_threads,
         required_threads: kernel.required_threads,
+        cluster: kernel.cluster,
         has_fences,
         has_partial_barriers,
         guarded_loads: dropped::guarded_loads(&insts),
@@ -120,7 +121,7 @@ fn next_start(starts: &HashMap<usize, u32>, start: u32, end: u32) -> u32 {
 fn is_ordering(op: &Op) -> bool {
     use super::code::Order::{Acquire, Both, Release};
     match op {
-        Op::Mbarrier(_) => true,
+        Op::Mbarrier(_) | Op::ClusterArrive { .. } => true,
         Op::Load(access) | Op::Store(access) => matches!(access.order, Acquire | Release | Both),
         Op::Atomic(atomic) => matches!(atomic.order, Acquire | Release | Both),
         _ => false,

@@ -43,7 +43,8 @@ pub fn run(launch: &Ptx) -> Result<Report> {
         let (at, size, offset) = (at as usize, size as usize, offset as usize);
         params[at..at + size].copy_from_slice(&block[offset..offset + size]);
     }
-    let form = Form { grid: launch.grid, block: launch.block, dynamic_shared: launch.shared_bytes };
+    let form = Form::new(launch.grid, launch.block, launch.shared_bytes);
+    let form = form.for_kernel(code.cluster).map_err(|why| fail(Code::E1006, format!("`{entry}`: {why}")))?;
     let source = Source::Text { file: launch.file, text: launch.text };
     let text = launch.trial.counts.then(|| sim::Text::of(&launch.text.into(), &parsed, entry));
     let shown = Shown { code: &code, arrays: &arrays, source, text: text.as_ref() };

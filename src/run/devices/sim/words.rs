@@ -210,7 +210,7 @@ pub fn told(finding: &Finding, arrays: &dyn Places, code: &sim::Code, name: &dyn
         What::Uninitialised(t) => {
             plain(Code::E1112, format!("{thread} reads {}, which no thread has written", place(t)), "read here")
         }
-        What::Race(t, other) => race(t, other, &thread, &place(t), name),
+        What::Race(t, other) => race(t, other, (&thread, finding.thread.block), &place(t), name),
         What::DivergentBarrier(lanes) => {
             let mut told = plain(
                 Code::E1114,
@@ -250,6 +250,26 @@ pub fn told(finding: &Finding, arrays: &dyn Places, code: &sim::Code, name: &dyn
             format!("{thread} takes part in an exchange whose mask does not name its lane, {lane}"),
             "the mask lacks this lane",
         ),
+        What::Cluster(why) => plain(Code::E1114, format!("in {thread}: {why}"), "here"),
+        What::Ended(t, rank) => {
+            let mut told = plain(
+                Code::E1101,
+                format!("{thread} {} shared memory of block {rank} of its cluster, which has ended", does(t)),
+                &format!("{} here", done(t.writes)),
+            );
+            told.help = Some("let all blocks wait for each other (`barrier.cluster`) before they end".to_string());
+            told
+        }
+        What::NotBegun(t, rank) => {
+            let mut told = plain(
+                Code::E1113,
+                format!("{thread} {} shared memory of block {rank} of its cluster, which may not have begun", does(t)),
+                &format!("{} here", done(t.writes)),
+            );
+            told.help =
+                Some("let all blocks wait for each other (`barrier.cluster`) before they use this memory".to_string());
+            told
+        }
         What::Mbarrier(why) => plain(Code::E1114, format!("in {thread}: {why}"), "here"),
         What::BadBulk(why) => plain(Code::E1111, format!("in {thread}: {why}"), "copied here"),
         What::BadImage(why) => plain(Code::E1101, format!("in {thread}: {why}"), "here"),
@@ -304,7 +324,13 @@ pub fn told(finding: &Finding, arrays: &dyn Places, code: &sim::Code, name: &dyn
     told
 }
 
-fn race(t: &Touched, other: &Other, thread: &str, place: &str, name: &dyn Fn(Thread) -> String) -> Told {
+fn race(
+    t: &Touched,
+    other: &Other,
+    (thread, block): (&str, [u32; 3]),
+    place: &str,
+    name: &dyn Fn(Thread) -> String,
+) -> Told {
     let them = other.thread.map_or("other threads".to_string(), |other| format!("thread {}", name(other)));
     let message = match (t.writes, other.writes) {
         (true, true) => format!("{thread} and {them} both write {place}, and nothing orders them"),
@@ -313,6 +339,9 @@ fn race(t: &Touched, other: &Other, thread: &str, place: &str, name: &dyn Fn(Thr
     };
     let label = |writes: bool, who: &str| format!("{} here by {who}", if writes { "written" } else { "read" });
     let help = match t.space {
+        Space::Shared if other.thread.is_some_and(|other| other.block != block) => {
+            "a barrier of the cluster (`barrier.cluster`) between the two accesses orders them"
+        }
         Space::Shared => "a barrier of the block between the two accesses orders them",
         _ if t.writes && other.writes => {
             "let each thread write elements of its own, or add up with `wp.atomic_add(...)`"
@@ -345,13 +374,27 @@ fn place(t: &Touched, arrays: &dyn Places, code: &sim::Code) -> String {
     if let Some(element) = arrays.element(t.address).filter(|_| is_global(t.space)) {
         return element;
     }
+    let (rank, address) = in_block(t);
     let named = code.variables.iter().chain(code.globals.iter().map(|(placed, _)| placed)).find(|v| {
         (v.space == t.space || is_global(v.space) && is_global(t.space))
-            && (v.address..v.address + v.bytes).contains(&t.address)
+            && (v.address..v.address + v.bytes).contains(&address)
     });
-    match named {
-        Some(variable) => format!("byte {} of `{}`", t.address - variable.address, variable.name),
-        None => format!("{} memory at {:#x}", t.space.name(), t.address),
+    let found = match named {
+        Some(variable) => format!("byte {} of `{}`", address - variable.address, variable.name),
+        None => format!("{} memory at {address:#x}", t.space.name()),
+    };
+    match rank {
+        Some(rank) => format!("{found} in block {rank} of the cluster"),
+        None => found,
+    }
+}
+
+/// The rank of another block of the cluster that an address of shared memory leads to, and the
+/// address there.
+fn in_block(t: &Touched) -> (Option<u64>, u64) {
+    match t.space {
+        Space::Shared => sim::in_block(t.address),
+        _ => (None, t.address),
     }
 }
 
@@ -362,7 +405,11 @@ fn is_global(space: Space) -> bool {
 /// Where an address lies that nothing has.
 fn beside(t: &Touched, arrays: &dyn Places, code: &sim::Code) -> String {
     let near = match t.space {
-        Space::Shared => Some(format!("shared memory has {} bytes, and this is byte {}", code.shared_bytes, t.address)),
+        Space::Shared => {
+            let (bytes, (rank, address)) = (code.shared_bytes, in_block(t));
+            let whose = rank.map_or(String::new(), |rank| format!(" of block {rank} of the cluster"));
+            Some(format!("shared memory has {bytes} bytes, and this is byte {address}{whose}"))
+        }
         Space::Local => Some(format!("local memory has {} bytes, and this is byte {}", code.local_bytes, t.address)),
         Space::Param => Some("beyond the parameters".to_string()),
         _ if t.address < 4096 => Some("the address of an array that is not set".to_string()),
