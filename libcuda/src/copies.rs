@@ -389,5 +389,5 @@ fills! {
 
 /// Whether a block is the client's to use as the host does.
 pub fn is_of_host(kind: Kind) -> bool {
-    matches!(kind, Kind::Pinned | Kind::Managed)
+    matches!(kind, Kind::Pinned | Kind::Managed | Kind::ManagedVariable)
 }

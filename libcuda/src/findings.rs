@@ -144,7 +144,9 @@ fn call(origin: &Origin) -> String {
 fn named(block: &Block) -> String {
     let Block { bytes, given, .. } = block;
     match block.kind {
-        Kind::Variable | Kind::Constant => format!("the {bytes} bytes of the variable `{}`", given.name),
+        Kind::Variable | Kind::Constant | Kind::ManagedVariable => {
+            format!("the {bytes} bytes of the variable `{}`", given.name)
+        }
         _ => format!("the {bytes} bytes that `{}` gave ({})", given.name, call(given)),
     }
 }

@@ -10,7 +10,7 @@
 //! | `devices`, `contexts` | what is a device, and in which context does a thread work? |
 //! | `memory`, `copies`, `pools` | who has which memory, and how do bytes get there? |
 //! | `arrays` | what are arrays, textures and surfaces? |
-//! | `images`, `modules` | where is the PTX, and what is in it? |
+//! | `images`, `linking`, `modules` | where is the PTX, how do texts become one, and what is in it? |
 //! | `launch`, `interrupt`, `streams`, `graphs` | what is run, and what ends it early? |
 //! | `order`, `queue` | what orders the work of streams, and in what order does it run? |
 //! | `findings` | how does the user learn what is wrong? |
@@ -29,6 +29,7 @@ mod handles;
 mod images;
 mod interrupt;
 mod launch;
+mod linking;
 mod memory;
 mod modules;
 mod order;

@@ -46,7 +46,7 @@ impl Driver {
         if address == 0 {
             return Ok(());
         }
-        let is_variable = |block: &Block| matches!(block.kind, Kind::Variable | Kind::Constant);
+        let is_variable = |block: &Block| matches!(block.kind, Kind::Variable | Kind::Constant | Kind::ManagedVariable);
         if self.heap.find(address, 1).is_ok_and(|block| block.start == address && is_variable(block)) {
             return Err(Status::InvalidValue.because(format!("{address:#x} is a variable of a module, which owns it")));
         }
@@ -222,9 +222,13 @@ pub fn prefetch_to(driver: &mut Driver, address: u64, bytes: usize, _: Location,
     prefetch(driver, address, bytes, 0, stream)
 }
 
+fn is_managed(block: &Block) -> bool {
+    matches!(block.kind, Kind::Managed | Kind::ManagedVariable)
+}
+
 pub fn advise(driver: &mut Driver, address: u64, bytes: usize, _: c_int, _: c_int) -> Result {
     match driver.heap.find(address, bytes as u64) {
-        Ok(block) if block.kind == Kind::Managed => Ok(()),
+        Ok(block) if is_managed(block) => Ok(()),
         _ => Err(Status::InvalidValue.because(format!("{bytes} bytes at {address:#x} are no managed memory"))),
     }
 }
@@ -249,7 +253,7 @@ fn pointer(driver: &Driver, value: Out<u8>, attribute: c_int, address: u64) -> R
         4 if of_host => value.of_type::<u64>().set(address)?,
         6 => value.of_type::<c_int>().set(0)?,
         7 => value.of_type::<u64>().set(block.given.number)?,
-        8 => value.of_type::<c_int>().set(c_int::from(block.kind == Kind::Managed))?,
+        8 => value.of_type::<c_int>().set(c_int::from(is_managed(block)))?,
         9 => value.of_type::<c_int>().set(device)?,
         10 | 15 => value.of_type::<c_int>().set(0)?,
         11 => value.of_type::<u64>().set(block.start)?,

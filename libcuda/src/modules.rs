@@ -12,7 +12,8 @@ use kc::sim::heap::{Kind, Origin, Zone};
 use kc::sim::{self, Code, Loaded, Text as Written};
 
 use crate::driver::Driver;
-use crate::images::{self, joined};
+use crate::images;
+use crate::linking::linked;
 use crate::pointers::{In, Out, Text, bytes_at};
 use crate::status::{Fail, Result, Status};
 
@@ -96,10 +97,14 @@ impl Driver {
         }
         let heap = &mut self.heap;
         let mut given = Vec::new();
-        let mut give = |name: &str, bytes: u64, align: u32, read_only: bool| {
-            let kind = if read_only { Kind::Constant } else { Kind::Variable };
-            let origin = Origin { name: name.to_string(), number: 0, line: None };
-            let start = heap.give(Zone::Device(device), kind, bytes, align.into(), origin);
+        let mut give = |wanted: sim::Wanted| {
+            let (zone, kind) = match wanted {
+                _ if wanted.is_managed => (Zone::Host, Kind::ManagedVariable),
+                _ if wanted.read_only => (Zone::Device(device), Kind::Constant),
+                _ => (Zone::Device(device), Kind::Variable),
+            };
+            let origin = Origin { name: wanted.name.to_string(), number: 0, line: None };
+            let start = heap.give(zone, kind, wanted.bytes, wanted.align.into(), origin);
             start.inspect(|&start| given.push(start)).map_err(|_| "there is no memory for the variable".to_string())
         };
         let placed = sim::load(&parsed, &mut give);
@@ -178,7 +183,7 @@ impl Driver {
 }
 
 /// The text is no PTX, or has what the simulator does not know.
-fn refused(error: &ptx::Error, text: &str) -> Fail {
+pub fn refused(error: &ptx::Error, text: &str) -> Fail {
     let line = text.lines().nth((error.at.line as usize).saturating_sub(1)).unwrap_or_default().trim();
     let (code, what) = match error.unknown {
         true => ("E0831", format!("the simulator does not know {}", error.message)),
@@ -246,10 +251,24 @@ pub fn functions(driver: &mut Driver, functions: Out<u64>, count: c_uint, module
 }
 
 pub fn get_global(driver: &mut Driver, address: Out<u64>, bytes: Out<usize>, module: u64, name: Text) -> Result {
-    let (start, size) = driver.variable(module, name.str()?)?;
+    get_global_at(driver, address, bytes, module, name.str()?)
+}
+
+fn get_global_at(driver: &Driver, address: Out<u64>, bytes: Out<usize>, module: u64, name: &str) -> Result {
+    let (start, size) = driver.variable(module, name)?;
     address.set_if_wanted(start);
     bytes.set_if_wanted(size as usize);
     Ok(())
+}
+
+/// A variable that host and devices share.
+pub fn get_managed(driver: &mut Driver, address: Out<u64>, bytes: Out<usize>, library: u64, name: Text) -> Result {
+    let name = name.str()?;
+    let (start, _) = driver.variable(library, name)?;
+    match driver.heap.find(start, 1) {
+        Ok(block) if block.kind == Kind::ManagedVariable => get_global_at(driver, address, bytes, library, name),
+        _ => Err(Status::NotFound.because(format!("`{name}` is no managed variable; `cuLibraryGetGlobal` finds it"))),
+    }
 }
 
 pub fn library_load(
@@ -458,7 +477,7 @@ pub fn link_complete(driver: &mut Driver, link: u64, image: Out<u64>, size: Out<
     if link.texts.is_empty() {
         return Err(Status::InvalidValue.because("nothing was given to link"));
     }
-    let mut bytes = joined(&link.texts).into_bytes();
+    let mut bytes = linked(&link.texts)?.into_bytes();
     bytes.push(0);
     let bytes = link.result.insert(bytes.into_boxed_slice());
     image.set(bytes.as_ptr().expose_provenance() as u64)?;

@@ -156,7 +156,7 @@ entry_points! {
     cuLibraryGetKernelCount(count: Out<c_uint>, library: u64) = modules::function_count;
     cuLibraryEnumerateKernels(kernels: Out<u64>, count: c_uint, library: u64) = modules::functions;
     cuLibraryGetGlobal(address: Out<u64>, bytes: Out<usize>, library: u64, name: Text) = modules::get_global;
-    cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: u64, name: Text) = modules::get_global;
+    cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: u64, name: Text) = modules::get_managed;
     #[queued] cuKernelGetFunction(function: Out<u64>, kernel: u64) = modules::function_of_kernel;
     #[queued] cuKernelGetLibrary(library: Out<u64>, kernel: u64) = modules::module_of;
     #[queued] cuKernelGetName(name: Out<*const c_char>, kernel: u64) = modules::name_of;

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 use super::lex::Token;
 use super::names::{self, Name, Scope, Wanted};
 use super::parse::Parser;
-use super::{Base, Body, Error, Instruction, Operand, Place, Register, Result, Space, Type};
+use super::{Base, Body, Error, Instruction, Linkage, Operand, Place, Register, Result, Space, Type};
 
 /// A function has no more registers than this.
 const MOST_REGISTERS: usize = 1 << 20;
@@ -134,7 +134,7 @@ impl<'t> Parser<'t> {
             "pragma" => self.skip_statement(),
             "branchtargets" | "callprototype" => self.malformed(format!("`.{word}` stands after a label")),
             _ => match Space::named(word) {
-                Some(space) if space != Space::Const => self.variables(space, false, Some(owner)),
+                Some(space) if space != Space::Const => self.variables(space, Linkage::Own, Some(owner)),
                 _ => Err(Error::unknown(at, format!("the directive `.{word}` in a function"))),
             },
         }

@@ -206,6 +206,9 @@ pub struct Variable<'t> {
     pub init: Vec<(u64, Init)>,
     /// The number of its function; None for those of the module.
     pub owner: Option<usize>,
+    pub linkage: Linkage,
+    /// Host and devices share it (`.attribute(.managed)`).
+    pub is_managed: bool,
     pub at: Place,
 }
 
@@ -218,11 +221,23 @@ pub enum Init {
     Address { variable: usize, offset: i64, generic: bool },
 }
 
+/// Who knows a name of a text: nobody else, other texts, or it is defined in one of those.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub enum Linkage {
+    #[default]
+    Own,
+    Visible,
+    /// So that another text may define it too.
+    Weak,
+    External,
+}
+
 /// A kernel or a function.
 #[derive(Debug)]
 pub struct Function<'t> {
     pub name: &'t str,
     pub is_entry: bool,
+    pub linkage: Linkage,
     /// Numbers of variables.
     pub params: Vec<usize>,
     pub returns: Vec<usize>,

@@ -2,7 +2,7 @@
 
 use super::lex::{Lexer, Token};
 use super::names::{self, Name, Scope};
-use super::{Error, Function, Init, Kind, Module, Place, Result, Space, Type, Variable};
+use super::{Error, Function, Init, Kind, Linkage, Module, Place, Result, Space, Type, Variable};
 
 /// Parses a text.
 pub fn parse(text: &str) -> Result<Module<'_>> {
@@ -10,7 +10,8 @@ pub fn parse(text: &str) -> Result<Module<'_>> {
     let text = text.trim_end_matches('\0');
     let module =
         Module { version: (0, 0), target: "", files: Vec::new(), variables: Vec::new(), functions: Vec::new() };
-    let mut parser = Parser { lexer: Lexer::new(text)?, module, scopes: vec![Scope::default()], location: None };
+    let mut parser =
+        Parser { lexer: Lexer::new(text)?, module, scopes: vec![Scope::default()], location: None, is_managed: false };
     parser.head()?;
     while parser.lexer.token != Token::End {
         parser.item()?;
@@ -24,6 +25,8 @@ pub(super) struct Parser<'t> {
     pub scopes: Vec<Scope<'t>>,
     /// What the last `.loc` said.
     pub location: Option<super::Location>,
+    /// Whether the type that was read last said `.attribute(.managed)`.
+    is_managed: bool,
 }
 
 /// The widest initial value, and the largest variable; more is no variable of a kernel.
@@ -140,7 +143,7 @@ impl<'t> Parser<'t> {
     /// A directive, a variable or a function of the module.
     fn item(&mut self) -> Result<()> {
         let at = self.place();
-        let (mut external, mut entry) = (false, None);
+        let (mut linkage, mut entry) = (Linkage::Own, None);
         loop {
             let Token::Dot(word) = self.lexer.token else {
                 return self.malformed(format!("expected a directive, found {}", self.found()));
@@ -154,8 +157,9 @@ impl<'t> Parser<'t> {
                         _ => Err(Error::unknown(at, format!("addresses of {size} bits; kc runs 64-bit PTX"))),
                     };
                 }
-                "extern" => external = true,
-                "visible" | "weak" | "common" => {}
+                "extern" => linkage = Linkage::External,
+                "visible" => linkage = Linkage::Visible,
+                "weak" | "common" => linkage = Linkage::Weak,
                 "entry" | "func" => entry = Some(word == "entry"),
                 "file" => return self.file(),
                 "section" => return self.section(),
@@ -163,13 +167,13 @@ impl<'t> Parser<'t> {
                 "loc" => return self.loc(),
                 _ => match Space::named(word) {
                     Some(space @ (Space::Global | Space::Const | Space::Shared)) => {
-                        return self.variables(space, external, None);
+                        return self.variables(space, linkage, None);
                     }
                     _ => return Err(Error::unknown(at, format!("the directive `.{word}`"))),
                 },
             }
             if let Some(is_entry) = entry {
-                return self.function(is_entry, at);
+                return self.function(is_entry, linkage, at);
             }
         }
     }
@@ -281,6 +285,7 @@ impl<'t> Parser<'t> {
     fn attribute(&mut self, word: &str) -> Result<()> {
         if word == "attribute" && self.eat(b'(')? {
             while !self.eat(b')')? {
+                self.is_managed |= self.lexer.token == Token::Dot("managed");
                 if self.lexer.token == Token::End {
                     return self.malformed("expected `)`, found the end of the text");
                 }
@@ -334,6 +339,8 @@ impl<'t> Parser<'t> {
             bytes: if open { 0 } else { count * element },
             init: Vec::new(),
             owner,
+            linkage: Linkage::Own,
+            is_managed: false,
             at,
         };
         if variable.bytes >= MOST_BYTES {
@@ -445,17 +452,17 @@ impl<'t> Parser<'t> {
     }
 
     /// Variables up to the semicolon.
-    pub fn variables(&mut self, space: Space, external: bool, owner: Option<usize>) -> Result<()> {
+    pub fn variables(&mut self, space: Space, linkage: Linkage, owner: Option<usize>) -> Result<()> {
+        let external = linkage == Linkage::External;
+        self.is_managed = false;
         let ty = self.ty()?;
+        let is_managed = self.is_managed;
         loop {
             let (number, open) = self.declarator(space, owner, ty)?;
-            let variable = &self.module.variables[number];
-            if open && variable.bytes == 0 && !(space == Space::Shared && external) {
+            let variable = &mut self.module.variables[number];
+            (variable.linkage, variable.is_managed) = (linkage, is_managed);
+            if open && variable.bytes == 0 && !external {
                 let message = format!("the array `{}` without a size", variable.name);
-                return Err(Error::unknown(variable.at, message));
-            }
-            if external && space != Space::Shared {
-                let message = format!("`{}` is defined in another module, which kc does not link", variable.name);
                 return Err(Error::unknown(variable.at, message));
             }
             if !self.eat(b',')? {
@@ -464,7 +471,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn function(&mut self, is_entry: bool, at: Place) -> Result<()> {
+    fn function(&mut self, is_entry: bool, linkage: Linkage, at: Place) -> Result<()> {
         let owner = self.module.functions.len();
         self.scopes.push(Scope::default());
         let mut returns = Vec::new();
@@ -476,6 +483,7 @@ impl<'t> Parser<'t> {
         let mut function = Function {
             name,
             is_entry,
+            linkage,
             params,
             returns,
             max_threads: None,

@@ -30,8 +30,9 @@ pub enum Kind {
     Managed,
     /// A variable of a module.
     Variable,
-    /// The same, which kernels can only read.
+    /// The same, which kernels can only read, and which host and devices share.
     Constant,
+    ManagedVariable,
 }
 
 /// A line of the client's source.

@@ -72,7 +72,7 @@ pub use chance::Chance;
 pub use cluster::in_block;
 pub use code::Code;
 pub use counters::{Counters, Counts};
-pub use decode::{Loaded, RED_ZONE, decode, decode_loaded, load};
+pub use decode::{Loaded, RED_ZONE, Wanted, decode, decode_loaded, load};
 pub use findings::{Finding, What};
 pub use footprint::Footprint;
 pub use machine::Checks;

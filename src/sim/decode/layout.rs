@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::ptx::{Error, Init, Module, Result, Space, Variable};
+use crate::ptx::{Error, Init, Linkage, Module, Result, Space, Variable};
 use crate::sim::code::Placed;
 use crate::sim::windows;
 
@@ -56,6 +56,9 @@ impl Layout {
             if this.addresses[n].is_some() || variable.owner.is_some_and(|f| !functions.contains(&f)) {
                 continue;
             }
+            if is_declared_only(variable) {
+                continue;
+            }
             let address = match variable.space {
                 Space::Param => windows::PARAM + place(&mut call, variable.align.max(8), variable.bytes),
                 Space::Shared if variable.bytes > 0 => place(&mut shared, variable.align, variable.bytes),
@@ -82,6 +85,11 @@ impl Layout {
                 return Err(Error::malformed(module.functions[kernel].at, message));
             }
         }
+        for (n, variable) in module.variables.iter().enumerate().filter(|(_, variable)| is_declared_only(variable)) {
+            if this.addresses[n].is_none() {
+                this.addresses[n] = this.addresses[definition(module, variable)?];
+            }
+        }
         // What the launch adds to shared memory begins after all that has a size.
         let shared = shared.next_multiple_of(16);
         for (n, variable) in module.variables.iter().enumerate() {
@@ -101,7 +109,7 @@ impl Layout {
     fn contents(&mut self, module: &Module) -> Result<()> {
         for (n, variable) in module.variables.iter().enumerate() {
             let Some(address) = self.addresses[n] else { continue };
-            if !matches!(variable.space, Space::Global | Space::Const) {
+            if !matches!(variable.space, Space::Global | Space::Const) || is_declared_only(variable) {
                 continue;
             }
             let bytes = contents(module, variable, &self.addresses)?;
@@ -109,6 +117,20 @@ impl Layout {
         }
         Ok(())
     }
+}
+
+/// Whether a variable in the memory of a device is defined elsewhere.
+fn is_declared_only(variable: &Variable) -> bool {
+    variable.linkage == Linkage::External && matches!(variable.space, Space::Global | Space::Const)
+}
+
+/// The variable of a module that defines what another one declares.
+fn definition(module: &Module, declared: &Variable) -> Result<usize> {
+    let defines = |v: &Variable| v.name == declared.name && v.owner.is_none() && !is_declared_only(v);
+    module.variables.iter().position(defines).ok_or_else(|| {
+        let message = format!("`{}` is declared here and defined in another text; link the two", declared.name);
+        Error::malformed(declared.at, message)
+    })
 }
 
 fn placed(variable: &Variable, address: u64) -> Placed {
@@ -146,12 +168,22 @@ pub struct Loaded {
     pub variables: Vec<Placed>,
 }
 
-/// Gives the variables of a module places in memory: `give` takes a variable's name, bytes and
-/// alignment, and whether it can only be read, and gives an address. The first contents come back
-/// beside the places.
+/// What a variable needs.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted<'a> {
+    pub name: &'a str,
+    pub bytes: u64,
+    pub align: u32,
+    pub read_only: bool,
+    /// Host and devices share it.
+    pub is_managed: bool,
+}
+
+/// Gives the variables of a module places in memory: `give` gives an address. The first contents
+/// come back beside the places.
 pub fn load(
     module: &Module,
-    give: &mut dyn FnMut(&str, u64, u32, bool) -> std::result::Result<u64, String>,
+    give: &mut dyn FnMut(Wanted) -> std::result::Result<u64, String>,
 ) -> Result<(Loaded, Vec<Vec<u8>>)> {
     let mut loaded = Loaded { places: vec![None; module.variables.len()], variables: Vec::new() };
     let mut known: HashMap<&str, u64> = HashMap::new();
@@ -163,11 +195,15 @@ pub fn load(
             loaded.places[n] = Some(address);
             continue;
         }
+        if is_declared_only(variable) {
+            definition(module, variable)?;
+        }
         let same = |other: &&Variable| in_memory(other) && other.name == variable.name && other.owner.is_none();
-        let largest = module.variables.iter().filter(same).map(|other| other.bytes).max().filter(|_| shared);
-        let bytes = largest.unwrap_or(variable.bytes).max(1);
-        let read_only = variable.space == Space::Const;
-        let address = give(variable.name, bytes, variable.align.max(16), read_only)
+        let all = || module.variables.iter().filter(same).filter(|_| shared).chain([variable]);
+        let bytes = all().map(|other| other.bytes).max().unwrap_or(0).max(1);
+        let align = all().map(|other| other.align).max().unwrap_or(1).max(16);
+        let (read_only, is_managed) = (variable.space == Space::Const, all().any(|other| other.is_managed));
+        let address = give(Wanted { name: variable.name, bytes, align, read_only, is_managed })
             .map_err(|message| Error::malformed(variable.at, message))?;
         loaded.variables.push(Placed { bytes, ..placed(variable, address) });
         loaded.places[n] = Some(address);

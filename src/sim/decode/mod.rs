@@ -20,7 +20,7 @@ mod words;
 use std::collections::HashMap;
 
 use self::layout::Layout;
-pub use self::layout::{Loaded, RED_ZONE, load};
+pub use self::layout::{Loaded, RED_ZONE, Wanted, load};
 pub use self::memory::added_flushed;
 use self::modifiers::Modifiers;
 use super::code::{Class, Code, Inst, Logic, Math, NOWHERE, Op, PredIn, Reg, Special};
