@@ -11,6 +11,7 @@ use std::rc::Rc;
 use super::code::NOWHERE;
 use super::findings::Thread;
 use super::store::{Store, Zero};
+use super::value::LANES;
 
 /// Vector clock: for each warp, the latest time whose effects are visible.
 pub type Clock = Rc<HashMap<u32, u32>>;
@@ -451,6 +452,83 @@ impl Intervals {
         }
     }
 
+    /// Notes reads of all lanes, each of `W` words, which lie side by side, if none races and
+    /// nobody else has read there since the words were ordered last. `who` is the first lane.
+    /// Whether they are noted; else nothing has changed.
+    #[inline(always)]
+    pub fn read_row<const W: usize>(&self, cells: &mut [Cell], who: &Who) -> bool {
+        let Some(cells) = cells.get_mut(..LANES * W) else { return false };
+        let reader = self.past(cells, |cell| cell.reader, who, true);
+        let alone = self.are_past::<W>(cells, who, reader);
+        if alone {
+            let first = self.tag(who.interval, who.slot, 0, false);
+            cells.iter_mut().enumerate().for_each(|(n, cell)| cell.reader = first | ((n / W) as u32) << 1);
+        }
+        alone
+    }
+
+    /// The same of writes: all accesses before came before them.
+    #[inline(always)]
+    pub fn write_row<const W: usize>(&self, cells: &mut [Cell], who: &Who) -> bool {
+        let Some(cells) = cells.get_mut(..LANES * W) else { return false };
+        let reader = self.past(cells, |cell| cell.reader, who, false);
+        let alone = self.are_past::<W>(cells, who, reader);
+        if alone {
+            let first = self.tag(who.interval, who.slot, 0, false);
+            for (n, cell) in cells.iter_mut().enumerate() {
+                *cell = Cell { writer: first | ((n / W) as u32) << 1, reader: 0 };
+            }
+        }
+        alone
+    }
+
+    /// Whether each word has no other thread's tags but of rows that came before: of one of
+    /// writers, and one of readers, given by the upper bits of its tags.
+    #[inline(always)]
+    fn are_past<const W: usize>(&self, cells: &[Cell], who: &Who, reader: u32) -> bool {
+        let writer = self.past(cells, |cell| cell.writer, who, false);
+        let first = self.tag(who.interval, who.slot, 0, false);
+        let (bits, row_bits) = (self.thread_bits(), u32::MAX << self.shift);
+        let is_foreign = |tag: u32, mine: u32, bits: u32, before: u32| {
+            u32::from(tag != 0) & u32::from((tag ^ mine) & bits != 0) & u32::from((tag ^ before) & row_bits != 0)
+        };
+        // Without a branch a word, so that several go at once.
+        let mut foreign = 0;
+        for (n, cell) in cells.iter().enumerate() {
+            let mine = first | ((n / W) as u32) << 1;
+            foreign |= is_foreign(cell.writer, mine, bits, writer) | is_foreign(cell.reader, mine, bits | 1, reader);
+        }
+        foreign == 0
+    }
+
+    /// The upper bits of the tags of the row that the first cell names, if all of it came before an
+    /// access; else those of no tag. `alone`: of readers, the new one represents them.
+    #[inline(always)]
+    fn past(&self, cells: &[Cell], of: impl Fn(&Cell) -> u32, who: &Who, alone: bool) -> u32 {
+        let tag = cells.first().map_or(0, of);
+        match tag >> self.shift {
+            0 => u32::MAX,
+            row if row - 1 == who.interval => u32::MAX,
+            row if self.is_past(row - 1, who, alone) => row << self.shift,
+            _ => u32::MAX,
+        }
+    }
+
+    #[inline(never)]
+    fn is_past(&self, row: u32, who: &Who, alone: bool) -> bool {
+        let Some(&Row::Warp { block, warp, epoch, .. }) = self.rows.get(who.interval as usize) else { return false };
+        match self.rows.get(row as usize) {
+            // As `joined` has it.
+            Some(Row::Warp { block: b, epoch: e, .. } | Row::Block { block: b, epoch: e })
+                if *b == block && *e != epoch =>
+            {
+                true
+            }
+            Some(Row::Warp { warp: w, .. }) if alone => *w == warp && self.is_ordered(row, None, who),
+            _ => !alone && self.is_ordered(row, None, who),
+        }
+    }
+
     /// Notes a write; the access that it races with. `changes`: it leaves another value than it
     /// found.
     #[inline(always)]
@@ -486,6 +564,13 @@ pub struct History {
 impl History {
     pub fn new(bytes: usize) -> History {
         History { words: Store::zeroed(bytes.div_ceil(4)), parts: HashMap::new() }
+    }
+
+    /// The cells of whole words.
+    #[inline(always)]
+    pub fn row(&mut self, at: usize, bytes: usize) -> Option<&mut [Cell]> {
+        let whole = self.parts.is_empty() && at.is_multiple_of(4) && bytes.is_multiple_of(4);
+        self.words.get_mut(at / 4..(at + bytes) / 4).filter(|_| whole)
     }
 
     /// Calls `each` for the cells of an access; the first race.

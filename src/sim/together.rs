@@ -62,7 +62,8 @@ impl Machine<'_> {
         let Some(field) = self.field(shared, warp, access.space, addresses, &mut places, active, bytes, false) else {
             return false;
         };
-        if !self.is_set(shared, warp, field, &places, active, bytes) {
+        let row = in_a_row(&places, active, bytes);
+        if !self.is_set(shared, warp, field, &places, row, active, bytes) {
             return false;
         }
         let mut races = Races::new();
@@ -72,7 +73,16 @@ impl Machine<'_> {
         {
             let slot = intervals.slot(pc);
             let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
-            for lane in lanes(active & !self.dropped.lanes(pc, warp.number)) {
+            let looked_at = active & !self.dropped.lanes(pc, warp.number);
+            let who = Who { interval, lane: 0, slot, strong: false, of_block: false, known: &warp.known };
+            let cells = row.filter(|_| looked_at == active && bytes >= 4).and_then(|at| history.row(at, row_of(bytes)));
+            let noted = cells.is_some_and(|cells| match bytes {
+                4 => intervals.read_row::<1>(cells, &who),
+                8 => intervals.read_row::<2>(cells, &who),
+                16 => intervals.read_row::<4>(cells, &who),
+                _ => false,
+            });
+            for lane in lanes(if noted { 0 } else { looked_at }) {
                 let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
                 let race = history.visit(places[lane] as usize, bytes, |cell| intervals.read(cell, &who));
                 races.extend(race.map(|race| (lane, race)));
@@ -87,6 +97,14 @@ impl Machine<'_> {
             };
             let to = &mut warp.regs[*reg as usize];
             let offset = n * access.bytes as usize;
+            if let (Some(at), 4, 4, None) = (row, bytes, access.bytes, access.sign)
+                && let Some(words) = memory.get(at..at + row_of(4))
+            {
+                for (to, word) in to.iter_mut().zip(words.as_chunks::<4>().0) {
+                    *to = u32::from_le_bytes(*word).into();
+                }
+                continue;
+            }
             for lane in lanes(active) {
                 to[lane] = extended(access, read(memory, places[lane] as usize + offset, access.bytes));
             }
@@ -120,10 +138,15 @@ impl Machine<'_> {
             Field::Shared => Some(shared.set.as_mut_slice()),
             Field::Local => Some(warp.local_set.as_mut_slice()),
         };
-        if let Some(set) = set {
-            for lane in lanes(active) {
-                set[places[lane] as usize..][..bytes as usize].fill(1);
+        let row = in_a_row(&places, active, bytes);
+        match (set, row) {
+            (Some(set), Some(at)) => set[at..at + row_of(bytes)].fill(1),
+            (Some(set), None) => {
+                for lane in lanes(active) {
+                    set[places[lane] as usize..][..bytes as usize].fill(1);
+                }
             }
+            (None, _) => {}
         }
         let keep = u64::MAX >> (64 - 8 * each);
         let mut races = Races::new();
@@ -136,6 +159,21 @@ impl Machine<'_> {
             Field::Shared => &mut shared.bytes,
             Field::Local => &mut warp.local,
         };
+        let mut interval = interval;
+        if let (Some(one), Some(at), Some(intervals)) = (interval, row.filter(|_| bytes >= 4), &mut self.intervals) {
+            let slot = intervals.slot(pc);
+            let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
+            let who = Who { interval: one, lane: 0, slot, strong: false, of_block: false, known: &warp.known };
+            let cells = history.row(at, row_of(bytes));
+            let noted = cells.is_some_and(|cells| match bytes {
+                4 => intervals.write_row::<1>(cells, &who),
+                8 => intervals.write_row::<2>(cells, &who),
+                16 => intervals.write_row::<4>(cells, &who),
+                _ => false,
+            });
+            // Nothing is left to look at.
+            interval = interval.filter(|_| !noted);
+        }
         if let (Some(interval), Some(intervals)) = (interval, &mut self.intervals) {
             let slot = intervals.slot(pc);
             let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
@@ -161,6 +199,14 @@ impl Machine<'_> {
             for (n, reg) in access.values.iter().enumerate() {
                 let Some(reg) = reg else { continue };
                 let from = &warp.regs[*reg as usize];
+                if let (Some(at), 4, 4) = (row, bytes, each)
+                    && let Some(words) = memory.get_mut(at..at + row_of(4))
+                {
+                    for (word, from) in words.as_chunks_mut::<4>().0.iter_mut().zip(from) {
+                        *word = (*from as u32).to_le_bytes();
+                    }
+                    continue;
+                }
                 for lane in lanes(active) {
                     write(memory, places[lane] as usize + n * each as usize, each, from[lane]);
                 }
@@ -254,6 +300,7 @@ impl Machine<'_> {
         warp: &Warp,
         field: Field,
         places: &[u64; LANES],
+        row: Option<usize>,
         active: u32,
         bytes: u32,
     ) -> bool {
@@ -264,6 +311,11 @@ impl Machine<'_> {
             (Field::Shared, _) => &shared.set,
             (Field::Local, _) => &warp.local_set,
         };
+        if let Some(at) = row
+            && set[at..at + row_of(bytes)].iter().fold(1, |all, &byte| all & byte) == 1
+        {
+            return true;
+        }
         lanes(active).all(|lane| set[places[lane] as usize..][..bytes as usize].iter().any(|&byte| byte != 0))
     }
 
@@ -284,6 +336,22 @@ impl Machine<'_> {
             self.race(warp, Touched { space, address, bytes, writes }, lane, pc, race);
         }
     }
+}
+
+/// The first place, where all lanes go to places side by side.
+#[inline(always)]
+fn in_a_row(places: &[u64; LANES], active: u32, bytes: u32) -> Option<usize> {
+    let mut parted = 0;
+    for l in 0..LANES {
+        parted |= places[l] ^ places[0].wrapping_add(l as u64 * u64::from(bytes));
+    }
+    (active == u32::MAX && parted == 0).then_some(places[0] as usize)
+}
+
+/// The bytes of all lanes.
+#[inline(always)]
+fn row_of(bytes: u32) -> usize {
+    LANES * bytes as usize
 }
 
 /// A loaded value as its register holds it.
