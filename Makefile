@@ -83,7 +83,7 @@ without-gpu: python
 
 # All bugs with their twins, all of numba-cuda's tests, and tinygrad's test of operations where TINYGRAD names its sources.
 gpu-whole: release
-	@scripts/setup.sh test
+	@scripts/setup.sh test && scripts/setup.sh python
 	KC=$(CURDIR)/$(KC) KC_WHOLE=1 .env-gpu/bin/python -m pytest -q python/tests/without_gpu
 	KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/numba_suite.py
 	if [ -n "$(TINYGRAD)" ]; then KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/tinygrad_ops.py $(TINYGRAD); fi

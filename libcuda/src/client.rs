@@ -120,7 +120,7 @@ impl Api {
 /// Libraries are not the user's, nor is what has no file.
 fn is_of_user(file: &str) -> bool {
     let parts = ["/site-packages/", "/dist-packages/", "/lib/python3"];
-    !file.starts_with('<') && !parts.iter().any(|part| file.contains(part))
+    !file.starts_with('<') && !file.ends_with("/kc_warp.py") && !parts.iter().any(|part| file.contains(part))
 }
 
 /// The line of the client that makes this thread's call. Don't call it with the driver's lock held:

@@ -1,6 +1,8 @@
 //! Where is the PTX in what clients load? It is the image itself, or lies in one beside machine
 //! code; machine code alone does not run here.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::pointers::{In, bytes_at};
 use crate::status::{Result, Status};
 
@@ -158,6 +160,52 @@ pub fn with_own_lines(text: String) -> String {
             }
         }
         made.push_str(line);
+    }
+    made
+}
+
+/// Headers whose functions are inlined into kernels of Python: of these the line of Python counts.
+const HEADERS: &str = "/warp/native/";
+
+/// What is inlined from headers that no user wrote is at the line that calls it.
+pub fn with_lines_of_callers(text: String) -> String {
+    if !text.contains(HEADERS) {
+        return text;
+    }
+    let number = |word: Option<&str>| word.and_then(|word| word.trim_end_matches(',').parse::<u32>().ok());
+    let file = |line: &str| {
+        let rest = line.trim_start().strip_prefix(".file")?;
+        rest.contains(HEADERS).then(|| number(rest.split_whitespace().next()))?
+    };
+    let headers: HashSet<u32> = text.lines().filter_map(file).collect();
+    // Where what stands at a place was inlined, as the text said last.
+    let mut callers: HashMap<[u32; 3], [u32; 3]> = HashMap::new();
+    let mut made = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let place = |words: &str| -> Option<[u32; 3]> {
+            let mut words = words.split_whitespace();
+            Some([number(words.next())?, number(words.next())?, number(words.next())?])
+        };
+        let own = line.trim_start().strip_prefix(".loc").and_then(place);
+        let Some(own) = own.filter(|[file, ..]| headers.contains(file)) else {
+            made.push_str(line);
+            continue;
+        };
+        let caller = line.split("inlined_at").nth(1).and_then(place);
+        match caller {
+            Some(caller) => drop(callers.insert(own, caller)),
+            None => drop(callers.remove(&own)),
+        }
+        let mut at = own;
+        // A chain is no longer than it has links.
+        for _ in 0..callers.len() {
+            match callers.get(&at).filter(|_| headers.contains(&at[0])) {
+                Some(&next) => at = next,
+                None => break,
+            }
+        }
+        let [file, row, column] = at;
+        made.push_str(&format!("\t.loc\t{file} {row} {column}\n"));
     }
     made
 }

@@ -85,7 +85,7 @@ impl Driver {
     fn load(&mut self, text: String) -> Result<u64> {
         let device = self.working()?;
         let context = self.current()?.0;
-        let text: Arc<str> = images::with_own_lines(images::with_runtime(text)).into();
+        let text: Arc<str> = images::with_lines_of_callers(images::with_own_lines(images::with_runtime(text))).into();
         let parsed = ptx::parse(&text).map_err(|error| refused(&error, &text))?;
         let own = self.settings.limits.arch;
         if images::number(parsed.target) > images::number(own) {

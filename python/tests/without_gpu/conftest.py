@@ -35,10 +35,10 @@ class Ran:
 def gpu(tmp_path):
     """Runs the text of a program of Python under `kc gpu`, with more variables of the environment."""
 
-    def run(text, *options, name="program.py", **variables):
+    def run(text, *options, name="program.py", python=sys.executable, **variables):
         file = tmp_path / name
         file.write_text(text)
-        command = [KC, "gpu", *options, "--", sys.executable, "-W", "ignore", str(file)]
+        command = [KC, "gpu", *options, "--", str(python), "-W", "ignore", str(file)]
         own = os.environ | variables
         done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, timeout=600, env=own)
         return Ran(done.returncode, done.stdout, done.stderr, file)

@@ -165,6 +165,7 @@ fn furnish(folder: &Path, library: &Path) -> std::io::Result<()> {
     let assembler = folder.join("ptxas");
     std::fs::write(&assembler, include_str!("ptxas.sh"))?;
     std::fs::set_permissions(&assembler, PermissionsExt::from_mode(0o755))?;
+    std::fs::write(folder.join("python/kc_warp.py"), include_str!("kc_warp.py"))?;
     std::fs::write(folder.join("python/sitecustomize.py"), include_str!("sitecustomize.py"))
 }
 

@@ -40,7 +40,15 @@ def without_linker(module):
     module.load_nvidia_dynamic_lib = load_all_but_one
 
 
-CHANGES = {"numba.cuda.decorators": with_lines, "cuda.pathfinder": without_linker}
+def on_driver(module):
+    """Warp's library goes by the driver."""
+    file = importlib.util.spec_from_file_location("kc_warp", os.path.join(HERE, "kc_warp.py"))
+    change = importlib.util.module_from_spec(file)
+    file.loader.exec_module(change)
+    change.change(module)
+
+
+CHANGES = {"numba.cuda.decorators": with_lines, "cuda.pathfinder": without_linker, "warp._src.context": on_driver}
 
 
 class Loader(importlib.abc.Loader):
