@@ -139,6 +139,7 @@ def reference():
 # source: grid-stride loop with one partial result per thread
 # task: sum the values in strides, one partial sum per thread
 # weight: 1
+# split: test
 # sizes: n = 1 7 200 1024; num_threads = 1 3 66 32
 # - values: float[n] uniform(-1.0, 1.0); values
 # - partial_sums: float[num_threads] zeros; sum of every num_threads-th element
@@ -372,6 +373,7 @@ def reference():
 # source: thresholded count
 # task: count the values above a threshold
 # weight: 1
+# split: test
 # sizes: n = 1 7 71 1024
 # - values: float[n] uniform(-1.0, 1.0); values
 # - threshold: float = 0.25; values above this are counted

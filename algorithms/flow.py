@@ -445,6 +445,7 @@ def reference():
 # about: State vectors hold depth and the two discharges. Walls mirror the normal discharge.
 # domain: physics
 # weight: 16
+# split: test
 # sizes: ny = 1 4 8 24; nx = 1 5 10 32
 # - state: vec3[ny, nx] uniform(0.1, 0.6); depth [m] and discharges [m^2/s]
 # - bed_friction: float[ny, nx] uniform(0.0, 0.1); friction coefficients

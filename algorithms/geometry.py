@@ -125,6 +125,7 @@ def reference():
 # about: Two segments are equally near where they meet: the first of them counts, whatever rounding makes of the distances.
 # domain: geometry
 # weight: 4
+# split: test
 # sizes: num_points = 1 7 71 300; num_nodes = 2 4 9 40
 # - nodes: vec3[num_nodes] uniform(-1.0, 1.0); nodes of the polyline
 # - queries: vec3[num_points] uniform(-2.0, 2.0); query points
@@ -177,6 +178,7 @@ def reference():
 # task: intersect rays with spheres and report the first hit
 # domain: graphics
 # weight: 5
+# split: test
 # sizes: num_rays = 1 17 71 256; num_spheres = 1 3 6 24
 # - origins: vec3[num_rays] uniform(-0.2, 0.2); ray origins
 # - directions: vec3[num_rays] unit(); unit ray directions

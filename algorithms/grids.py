@@ -201,6 +201,7 @@ def reference():
 # task: advect a density field backwards along a velocity field
 # domain: graphics
 # weight: 3
+# split: test
 # sizes: ny = 2 4 8 24; nx = 2 5 9 32
 # - velocity: vec2[ny, nx] uniform(-1.5, 1.5); velocity in cells per unit of time
 # - dens: float[ny, nx] uniform(0.0, 1.0); density
@@ -343,6 +344,7 @@ def reference():
 # task: advance the Game of Life by one generation and count births
 # domain: generic
 # weight: 3
+# split: test
 # sizes: ny = 3 4 8 24; nx = 3 5 9 32
 # - cells: int[ny, nx] uniform(0, 2); 1 for live cells
 # - cells_next: int[ny, nx] zeros; the next generation

@@ -138,6 +138,7 @@ def reference():
 # task: remove outliers from a signal with a sliding median of three
 # domain: signal
 # weight: 2
+# split: test
 # sizes: n = 3 7 71 512
 # - signal: float[n] uniform(-1.0, 1.0); noisy samples
 # - smooth: float[n] zeros; median of each window
@@ -285,6 +286,7 @@ def reference():
 # task: resize an image with bilinear interpolation
 # domain: graphics
 # weight: 2
+# split: test
 # sizes: src_h = 2 3 6 16; src_w = 2 4 5 20; dst_h = 2 5 9 24; dst_w = 3 4 8 30
 # - src: float[src_h, src_w] uniform(0.0, 1.0); input image
 # - dst: float[dst_h, dst_w] zeros; resized image

@@ -3,6 +3,7 @@
 # task: compute softmax probabilities and the cross entropy loss of a batch
 # domain: ml
 # weight: 3
+# split: test
 # sizes: batch = 1 5 66 64; classes = 2 3 7 10
 # - logits: float[batch, classes] uniform(-2.0, 2.0); scores of each class
 # - labels: int[batch] index(classes); true classes

@@ -225,6 +225,7 @@ def reference():
 # source: Doolittle LU factorisation without pivoting
 # task: factor small diagonally dominant matrices into L and U and compute their determinants
 # weight: 3
+# split: test
 # sizes: num_blocks = 1 4 66 64; dim = 2 3 4 5
 # - blocks: float[num_blocks, dim, dim] uniform(-0.4, 0.4); matrices, overwritten with L and U
 # - shift: float = 3.0; added to the diagonal
@@ -271,6 +272,7 @@ def reference():
 # === transpose_copy
 # source: matrix transpose
 # task: transpose a matrix and scale it on the way
+# split: test
 # sizes: num_rows = 1 3 11 48; num_cols = 2 5 7 32
 # - src: float[num_rows, num_cols] uniform(-1.0, 1.0); matrix to transpose
 # - scale: float = 0.5; factor for every entry
@@ -356,6 +358,7 @@ def reference():
 # task: run one red-black Gauss-Seidel sweep on a tridiagonal system
 # domain: sparse
 # weight: 4
+# split: test
 # sizes: n = 3 9 73 512
 # - diag: float[n] uniform(3.0, 4.0); diagonal
 # - lower: float[n] uniform(-1.0, -0.5); entries left of the diagonal

@@ -138,6 +138,7 @@ def reference():
 # task: step a chain of masses and springs whose first mass is fixed
 # domain: physics
 # weight: 3
+# split: test
 # sizes: n = 2 7 71 500
 # - positions: vec2[n] uniform(-1.0, 1.0); positions of the masses [m]
 # - velocities: vec2[n] uniform(-0.5, 0.5); velocities of the masses [m/s]
@@ -442,6 +443,7 @@ def reference():
 # task: compute penalty contact forces of particles against the ground
 # domain: physics
 # weight: 3
+# split: test
 # sizes: num_particles = 1 7 71 500
 # - positions: vec3[num_particles] uniform(-0.5, 0.5); particle positions [m]
 # - velocities: vec3[num_particles] uniform(-1.0, 1.0); particle velocities [m/s]

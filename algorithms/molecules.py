@@ -358,6 +358,7 @@ def reference():
 # about: Angles are harmonic in their cosine. Torsions have one multiplicity of one to three.
 # domain: physics
 # weight: 14
+# split: test
 # sizes: num_atoms = 4 9 71 200; num_angles = 1 7 75 200; num_dihedrals = 1 6 70 150
 # - positions: vec3[num_atoms] uniform(-1.0, 1.0); positions [nm]
 # - angles: int[num_angles, 3] ring(num_atoms); atoms of each angle, the middle one at the vertex

@@ -186,6 +186,7 @@ def reference():
 # task: find the interval of a sorted table for every query and interpolate
 # domain: generic
 # weight: 6
+# split: test
 # sizes: n = 1 7 71 400; m = 2 5 20 100
 # - knots: float[m] sorted(0.0, 1.0); sorted abscissas
 # - table: float[m] uniform(-1.0, 1.0); ordinates
@@ -320,6 +321,7 @@ def reference():
 # task: compute Morton codes of points in a grid and look up the parts again
 # domain: geometry
 # weight: 5
+# split: test
 # sizes: n = 1 7 71 400
 # - coords: int[n, 2] index(256); grid coordinates, eight bits each
 # - codes: int[n] zeros; interleaved bits

@@ -61,6 +61,7 @@ def reference():
 # task: compute Lennard-Jones forces in a periodic box from a neighbour list
 # domain: physics
 # weight: 5
+# split: test
 # sizes: num_atoms = 2 7 71 200; num_pairs = 2 20 200 2000
 # - first: int[num_atoms + 1] rows(num_pairs); first neighbour of each atom
 # - neighbors: int[num_pairs] index(num_atoms); neighbours, atom by atom

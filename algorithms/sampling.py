@@ -133,6 +133,7 @@ def reference():
 # task: find the largest real roots of cubic equations with Newton's method
 # domain: generic
 # weight: 2
+# split: test
 # sizes: n = 1 7 71 300
 # - coeff_a: float[n] uniform(0.5, 2.0); linear coefficients
 # - coeff_b: float[n] uniform(2.0, 4.0); constants
@@ -175,6 +176,7 @@ def reference():
 # task: simulate mean-reverting paths from given normal increments and average the ends
 # domain: generic
 # weight: 2
+# split: test
 # sizes: num_paths = 1 7 71 256; num_steps = 2 4 8 32
 # - noise: float[num_steps, num_paths] normal(0.0, 1.0); increments with unit variance
 # - x0: float[num_paths] uniform(-1.0, 1.0); start of each path

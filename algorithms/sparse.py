@@ -209,6 +209,7 @@ def reference():
 # task: advance a breadth-first search by one level
 # domain: sparse
 # weight: 3
+# split: test
 # sizes: num_nodes = 1 7 71 300; nnz = 2 14 210 1200
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
 # - neighbors: int[nnz] index(num_nodes); neighbours, node by node

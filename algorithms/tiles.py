@@ -125,6 +125,7 @@ def reference():
 # about: Every block builds the Gram matrix of its samples, adds the regularisation and solves for the weights.
 # domain: ml
 # weight: 8
+# split: test
 # sizes: num_systems = 1 3 9 64
 # - samples: float[num_systems, 12, 6] uniform(-1.0, 1.0); samples of each system, row by row
 # - targets: float[num_systems, 12, 1] uniform(-1.0, 1.0); target of each sample
