@@ -293,6 +293,35 @@ fn conversations_are_small() {
     assert!(mixed.status.code() == Some(1) && String::from_utf8_lossy(&mixed.stderr).contains("E1404"));
 }
 
+/// What hubs index sets by, and what readers of a set ask for.
+#[test]
+fn the_card_says_whose_the_set_is() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    good(&kc(&["-n", "3", "--seed", "12", "--no-verify", "--emit", "cuda"], &set));
+    let card = std::fs::read_to_string(set.join("README.md")).expect("a card");
+    let head = card.strip_prefix("---\n").and_then(|rest| rest.split("---\n").next()).expect("a header");
+    let wanted = ["pretty_name: Verified GPU kernels", "task_categories: [text-generation]", "size_categories: [n<1K]"];
+    for line in wanted {
+        assert!(head.lines().any(|other| other == line), "{line} is missing: {head}");
+    }
+    let stats = std::fs::read_to_string(set.join("stats.json")).expect("a file");
+    let stats: serde_json::Value = serde_json::from_str(&stats).expect("JSON");
+    let (mut rows, mut algorithms) = (0, 0);
+    for split in ["train", "validation", "test"] {
+        let line = card.lines().find(|line| line.starts_with(&format!("| {split} | "))).expect("a line of the split");
+        let cells: Vec<u64> = line.split('|').filter_map(|cell| cell.trim().parse().ok()).collect();
+        assert_eq!(cells[0], stats["splits"][split].as_u64().unwrap_or(0), "{line}");
+        rows += cells[0];
+        algorithms += cells[1];
+        assert!(split != "test" || cells[1] >= 30, "{line}");
+    }
+    assert!(rows == 3 && algorithms > 130, "{rows} rows of {algorithms} algorithms");
+    assert!(card.contains("@misc{kc_kernels,") && card.contains("\n## Contact\n"), "{card}");
+    let croissant = std::fs::read_to_string(set.join("croissant.json")).expect("a file");
+    assert!(croissant.contains("\"citeAs\": \"@misc{kc_kernels,"), "{croissant}");
+}
+
 /// Parquet holds all digits of errors: so does what a validated row is compared with.
 #[test]
 fn rows_of_parquet_are_verified_again() {

@@ -3,23 +3,26 @@
 use serde_json::{Value, json};
 
 use super::Store;
-use crate::dataset::Config;
 use crate::dataset::columns::ColumnType;
 use crate::dataset::record::LICENSE;
 use crate::dataset::splits::SPLITS;
+use crate::dataset::{Config, Options};
 
 /// Programs that the card shows.
-const EXAMPLES: usize = 6;
+const EXAMPLES: usize = 3;
 
 /// `README.md`, with the header that the `datasets` library reads.
 pub fn readme(store: &Store, stats: &Value) -> String {
     let options = &store.options;
     let present =
         |config: Config, split: &str| store.entries().any(|entry| entry.config() == config && entry.split == split);
-    let mut out = String::from("---\n");
+    let mut out = format!("---\npretty_name: {}\n", title(store));
     let licence = if options.from.is_some() { "other".to_string() } else { LICENSE.to_lowercase() };
     out += &format!("license: {licence}\n");
-    out += "language: [code]\ntags: [code, cuda, gpu, compilers, synthetic]\nconfigs:\n";
+    out += "language: [code]\ntask_categories: [text-generation]\n";
+    out += &format!("size_categories: [{}]\n", size_category(options.rows));
+    out += "annotations_creators: [machine-generated]\n";
+    out += "tags: [code, cuda, gpu, compilers, synthetic]\nconfigs:\n";
     let extension = if options.parquet { "parquet" } else { "jsonl.zst" };
     // A table without rows has no files, and no library can load it.
     for config in options.configs().filter(|config| store.rows_in(*config) > 0) {
@@ -33,7 +36,7 @@ pub fn readme(store: &Store, stats: &Value) -> String {
             out += &format!("  - split: {split}\n    path: data/{name}/{split}-*.{extension}\n");
         }
     }
-    out += "---\n\n# Verified GPU kernels\n\n";
+    out += &format!("---\n\n# {}\n\n", title(store));
     out += &match &options.from {
         Some(from) => format!(
             "{} kernels from the files of `{}`, with what kc {} made of them. Each is under the licence in its column `license`, and is here only if it passed the checks below.\n\n",
@@ -90,6 +93,15 @@ pub fn readme(store: &Store, stats: &Value) -> String {
             out += &format!("| {cause} | {count} |\n");
         }
     }
+    if let (None, Ok(algorithms)) = (&options.from, options.algorithms()) {
+        out += "\n## Splits\n\nBy algorithm: what a model is measured with it has not seen.\n\n";
+        out += "| split | rows | algorithms |\n|---|---|---|\n";
+        for split in SPLITS {
+            let rows = &stats["splits"][split];
+            let count = algorithms.iter().filter(|family| family.split == split).count();
+            out += &format!("| {split} | {} | {count} |\n", rows.as_u64().unwrap_or(0));
+        }
+    }
     let examples = store.shards.values().next().map(|shard| store.sources(shard, EXAMPLES));
     out += "\n## Examples\n";
     for (n, program) in examples.and_then(|programs| programs.ok()).unwrap_or_default().iter().enumerate() {
@@ -103,7 +115,40 @@ pub fn readme(store: &Store, stats: &Value) -> String {
         out += "faults = datasets.load_dataset(\"DIRECTORY\", \"repair\", split=\"train\")\n";
     }
     out += "```\n";
+    out += &format!("\n## Cite\n\n```bibtex\n{}\n```\n", citation(store));
+    out += "\n## Contact\n\nIs a row wrong, or does one break a licence? Open an issue in kc's repository, with the `id` of the row and the `generator_version`.\n";
     out
+}
+
+/// What people call the set.
+fn title(store: &Store) -> String {
+    match store.options.from {
+        Some(_) => "Verified GPU kernels of a repository".to_string(),
+        None => "Verified GPU kernels".to_string(),
+    }
+}
+
+/// The words of the hub for how large a set is.
+fn size_category(rows: u64) -> String {
+    let word = |n: u64| match n {
+        1_000..1_000_000 => format!("{}K", n / 1_000),
+        1_000_000..1_000_000_000 => format!("{}M", n / 1_000_000),
+        n => n.to_string(),
+    };
+    match (3..9).map(|n| 10u64.pow(n)).find(|end| rows < *end) {
+        Some(1_000) => "n<1K".to_string(),
+        Some(end) => format!("{}<n<{}", word(end / 10), word(end)),
+        None => "100M<n<1B".to_string(),
+    }
+}
+
+/// How papers name the set.
+fn citation(store: &Store) -> String {
+    let Options { version, seed, rows, .. } = &store.options;
+    format!(
+        "@misc{{kc_kernels,\n  title = {{{{{}}}}},\n  author = {{{{The kc authors}}}},\n  note = {{Made by kc {version}: {rows} rows, seed {seed}}}\n}}",
+        title(store)
+    )
 }
 
 fn type_name(ty: ColumnType) -> &'static str {
@@ -199,6 +244,7 @@ pub fn croissant(store: &Store) -> Value {
         "name": "kc-kernels",
         "description": "GPU kernels with their compiled forms, checked by running them.",
         "license": "https://creativecommons.org/publicdomain/zero/1.0/",
+        "citeAs": citation(store),
         "version": store.options.version,
         "distribution": distribution,
         "recordSet": records,
@@ -251,4 +297,24 @@ fn context() -> Value {
         out[word] = format!("cr:{word}").into();
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_category;
+
+    #[test]
+    fn sizes_are_in_the_words_of_the_hub() {
+        let words = [
+            (1, "n<1K"),
+            (999, "n<1K"),
+            (1_000, "1K<n<10K"),
+            (100_000, "100K<n<1M"),
+            (9_999_999, "1M<n<10M"),
+            (100_000_000, "100M<n<1B"),
+        ];
+        for (rows, word) in words {
+            assert_eq!(size_category(rows), word, "{rows}");
+        }
+    }
 }
