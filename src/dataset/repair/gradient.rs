@@ -5,12 +5,29 @@ use crate::syntax::ast::{ExprKind, StmtKind};
 use crate::syntax::visit;
 
 pub fn faults(sites: &Sites, out: &mut Faults) {
+    switched_off(sites, out);
     steps(sites, out);
     overwritten(sites, out);
     ordered(sites, out);
 }
 
-/// Values that go through a function whose derivative is zero.
+/// Kernels without a backward entry: what a tape records of them gives no gradient.
+fn switched_off(sites: &Sites, out: &mut Faults) {
+    for decorator in sites.kernel().into_iter().flat_map(|kernel| &kernel.decorators) {
+        let text = sites.at(decorator.expr.span);
+        if text == "wp.kernel" {
+            let note = "`enable_backward=False` leaves the kernel without a gradient".to_string();
+            out.replace(
+                "switched-off-gradient",
+                note,
+                range(decorator.expr.span),
+                format!("{text}(enable_backward=False)"),
+            );
+        }
+    }
+}
+
+/// Values that go through an integer.
 fn steps(sites: &Sites, out: &mut Faults) {
     for (_, stmt) in &sites.statements {
         let (target, value) = match &stmt.kind {
@@ -25,13 +42,8 @@ fn steps(sites: &Sites, out: &mut Faults) {
         if matches!(value.kind, ExprKind::Float(_) | ExprKind::Int(_)) || text.starts_with("float(0") {
             continue;
         }
-        for (kind, call) in
-            [("truncated-value", "float(int("), ("rounded-value", "wp.round("), ("rounded-value", "wp.floor(")]
-        {
-            let close = ")".repeat(call.matches('(').count());
-            let note = format!("`{name}` is rounded: nothing before it gets a gradient");
-            out.replace(kind, note, range(value.span), format!("{call}{text}{close}"));
-        }
+        let note = format!("`{name}` goes through an integer: nothing before it gets a gradient");
+        out.replace("truncated-value", note, range(value.span), format!("float(int({text}))"));
     }
 }
 

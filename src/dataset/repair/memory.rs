@@ -94,6 +94,32 @@ fn unlimited(sites: &Sites, array: &str, index: &Expr, out: &mut Faults) {
     }
 }
 
+/// Indices below 0 whose numbers have no sign: they wrap to the largest one.
+pub fn wraps(sites: &Sites, out: &mut Faults) {
+    for (site, callee, args) in sites.calls() {
+        let (Some("max"), [first, second]) = (builtin(callee), args) else { continue };
+        let ExprKind::Binary { op: BinaryOp::Sub, .. } = first.value.kind else { continue };
+        if matches!(second.value.kind, ExprKind::Int(Some(0))) {
+            let text = sites.at(first.value.span);
+            let note = format!("`{text}` is computed without sign: below 0 it overflows to 4294967295");
+            let with = format!("int(wp.max(wp.uint32({text}), wp.uint32(0)))");
+            out.replace("integer-overflow", note, range(site.expr.span), with);
+        }
+    }
+    for (_, _, indices) in sites.elements() {
+        for index in indices {
+            let ExprKind::Binary { op: BinaryOp::Mod, left, right } = &index.kind else { continue };
+            let (whole, size) = (bare(sites.at(left.span)), sites.at(right.span));
+            let text = whole.replacen(&format!(" + {size}"), "", 1).replacen(&format!("{size} + "), "", 1);
+            if text.contains(" - ") {
+                let note = format!("`{text}` is computed without sign: below 0 it overflows to 4294967295");
+                let with = format!("int(wp.uint32({text}) % wp.uint32({size}))");
+                out.replace("integer-overflow", note, range(index.span), with);
+            }
+        }
+    }
+}
+
 /// A text without the brackets around all of it.
 fn bare(text: &str) -> &str {
     let inner = text.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
@@ -138,13 +164,8 @@ pub fn races(sites: &Sites, out: &mut Faults) {
             continue;
         }
         for index in indices {
-            let text = sites.at(index.span);
             let note = format!("an index of `{array}` is 0 for all threads");
             out.replace("fixed-index", note, range(index.span), "0");
-            if is_atom(index) {
-                let note = format!("two threads share an element of `{array}`");
-                out.replace("shared-index", note, range(index.span), format!("{text} // 2"));
-            }
         }
         if let [first, second, ..] = indices {
             let note = format!("`{array}` gets one index twice");

@@ -5,18 +5,23 @@
 //! |---|---|
 //! | [`sites`] | where can a fault be put? |
 //! | [`syntax`], [`types`], [`shapes`] | which faults does the compiler find? |
-//! | [`semantic`], [`memory`], [`gradient`] | which show when the program runs? |
+//! | [`semantic`], [`memory`], [`launches`], [`gradient`] | which show when the program runs? |
 //! | [`trial`] | does a fault show, and how? |
+//! | [`mod@cuda`] | what does it look like in CUDA? |
+//! | [`talk`] | what is said of it, turn by turn? |
 //!
 //! A row exists only where the fault shows: the faulty text gives the diagnostics, or fails at the
 //! launch, that the row holds. The right program is that of a verified row.
 
+mod cuda;
 mod gradient;
+mod launches;
 mod memory;
 mod semantic;
 mod shapes;
 pub mod sites;
 mod syntax;
+mod talk;
 mod trial;
 mod types;
 
@@ -24,6 +29,7 @@ use serde_json::Value;
 use similar::TextDiff;
 
 use self::sites::{Fault, Faults, Sites};
+use self::talk::Told;
 use self::trial::{Shown, Trial};
 use super::random::Random;
 use super::record::{LICENSE, SCHEMA};
@@ -75,10 +81,9 @@ impl Class {
     fn weight(self) -> u32 {
         match self {
             Class::Type => 8,
-            Class::Bounds | Class::Semantic => 9,
-            Class::Syntax | Class::Shape => 10,
-            Class::Race => 11,
-            Class::Gradient => 15,
+            Class::Race => 8,
+            Class::Bounds | Class::Semantic => 11,
+            Class::Syntax | Class::Shape | Class::Gradient => 10,
         }
     }
 }
@@ -97,7 +102,8 @@ pub fn make(sample: &Sample, candidate: u64, options: &Options, compiler: &Compi
     let sites = Sites::new(text, &parsed);
     // The arrays hold what they hold in the checks of the program.
     let seed = Random::new(options.seed, candidate).word();
-    let trial = Trial { plan: &sample.plan, step: sample.plan.steps.first()?, seed, compiler };
+    let trial =
+        Trial { plan: &sample.plan, step: sample.plan.steps.first()?, seed, compiler, in_cuda: options.emit.cuda };
     let mut classes = Class::ALL.to_vec();
     while !classes.is_empty() {
         let weights: Vec<u32> = classes.iter().map(|class| class.weight()).collect();
@@ -105,29 +111,37 @@ pub fn make(sample: &Sample, candidate: u64, options: &Options, compiler: &Compi
         if class == Class::Gradient && !options.backward {
             continue;
         }
-        let mut faults = faults(class, &sites, &mut random);
+        let mut faults = faults(class, &sites, &trial.step.kernel, &mut random);
         for _ in 0..TRIES {
             let Some(fault) = take(&mut faults, &mut random) else { break };
             let Some(faulty) = fault.apply(text) else { continue };
-            if let Some(mut shown) = trial.show(class, &faulty) {
+            if let Some(mut shown) = trial.show(class, &faulty, fault.launch) {
                 // Remarks are for those who ask.
                 shown.diagnostics.retain(|d| d.level > Level::Note);
-                return Some(row(sample, &faulty, candidate, options, class, &fault, &shown));
+                return Some(row(sample, &faulty, candidate, options, class, &fault, &shown, &mut random));
             }
         }
     }
     None
 }
 
-fn faults(class: Class, sites: &Sites, random: &mut Random) -> Vec<Fault> {
+fn faults(class: Class, sites: &Sites, kernel: &str, random: &mut Random) -> Vec<Fault> {
     let mut out = Faults::default();
     match class {
         Class::Syntax => syntax::faults(sites, &mut out),
         Class::Type => types::faults(sites, random, &mut out),
         Class::Shape => shapes::faults(sites, &mut out),
-        Class::Semantic => semantic::faults(sites, random, &mut out),
+        Class::Semantic => {
+            semantic::faults(sites, random, &mut out);
+            memory::wraps(sites, &mut out);
+            launches::faults(sites, kernel, &mut out);
+        }
         Class::Race => memory::races(sites, &mut out),
-        Class::Bounds => memory::bounds(sites, &mut out),
+        Class::Bounds => {
+            memory::bounds(sites, &mut out);
+            memory::wraps(sites, &mut out);
+            launches::faults(sites, kernel, &mut out);
+        }
         Class::Gradient => gradient::faults(sites, &mut out),
     }
     out.list
@@ -155,6 +169,7 @@ fn row(
     class: Class,
     fault: &Fault,
     shown: &Shown,
+    random: &mut Random,
 ) -> Row {
     let text = sample.plan.text.as_str();
     let identity = identity::of_text(text).unwrap_or_default();
@@ -166,7 +181,26 @@ fn row(
     let mut codes: Vec<&str> = shown.diagnostics.iter().map(|d| d.code.name()).collect();
     codes.sort_unstable();
     codes.dedup();
-    let diff = TextDiff::from_lines(faulty, text).unified_diff().header("a/kernel.py", "b/kernel.py").to_string();
+    let diff = |from: &str, to: &str, file: &str| {
+        TextDiff::from_lines(from, to).unified_diff().header(&format!("a/{file}"), &format!("b/{file}")).to_string()
+    };
+    let rendered = render_all(&shown.diagnostics, &shown.sources, Format::Full, Style::PLAIN, 0);
+    let kernel = sample.plan.steps.first().map_or("", |step| step.kernel.as_str());
+    let launch =
+        shown.threads.as_ref().map(|threads| threads.iter().map(u32::to_string).collect::<Vec<_>>().join(" x "));
+    let told = Told {
+        task: sample.meaning.prompt(),
+        kernel,
+        buggy: faulty,
+        fixed: text,
+        note: &fault.note,
+        rendered: &rendered,
+        failure: &shown.failure,
+        launch,
+        cuda: shown.cuda.as_ref(),
+    };
+    let talk = told.talk(random);
+    let cuda = shown.cuda.as_ref();
     let mut row = Row::new(Config::Repair);
     row.set("split", sample.meaning.split);
     row.set("bug_class", class.name());
@@ -174,16 +208,23 @@ fn row(
     row.set("description", fault.note.as_str());
     row.set("category", sample.category);
     row.set("domain", sample.domain);
+    row.set("language", talk.language);
+    row.set("messages[].role", Cell::from_iter((0..talk.turns.len()).map(|n| ["user", "assistant"][n % 2])));
+    row.set("messages[].content", Cell::from_iter(talk.turns.iter().map(String::as_str)));
     row.set("buggy_source", faulty);
     row.set("fixed_source", text);
-    row.set("unified_diff", diff);
+    row.set("unified_diff", diff(faulty, text, "kernel.py"));
+    row.set("buggy_cuda", cuda.map(|cuda| cuda.buggy.as_str()));
+    row.set("fixed_cuda", cuda.map(|cuda| cuda.fixed.as_str()));
+    row.set("cuda_diff", cuda.map(|cuda| diff(&cuda.buggy, &cuda.fixed, "kernel.cu")));
+    row.set("cuda_failure", cuda.map(|cuda| cuda.failure.as_str()));
     row.set("found_by", shown.found_by);
     row.set("failure", shown.failure.as_str());
     row.set("diagnostic_codes", Cell::from_iter(codes));
     row.set("diagnostics", Value::Array(findings).to_string());
-    row.set("rendered_terminal", render_all(&shown.diagnostics, &shown.sources, Format::Full, Style::PLAIN, 0));
+    row.set("rendered_terminal", rendered);
     row.set("witness_input", shown.witness.as_ref().map(Value::to_string));
-    row.set("kernel", sample.plan.steps.first().map_or("", |step| step.kernel.as_str()));
+    row.set("kernel", kernel);
     row.set("ast_shape_hash", format!("{:016x}", identity.shape));
     row.set("skeleton_hash", format!("{:016x}", identity.skeleton));
     row.set("provenance.seed", options.seed.to_string());

@@ -11,21 +11,20 @@ pub fn faults(sites: &Sites, out: &mut Faults) {
 
 fn indices(sites: &Sites, out: &mut Faults) {
     for (_, array, indices) in sites.elements() {
-        let Some(last) = indices.last() else { continue };
-        let end = last.span.end as usize;
-        let extra = if indices.len() == 1 { "0" } else { sites.at(last.span) };
-        out.replace("extra-index", format!("`{array}` gets one index too many"), end..end, format!(", {extra}"));
-        if let [.., before, _] = indices
+        if let [.., before, last] = indices
             && sites.find(before.span.end, last.span.start, ", ").is_some()
         {
-            let at = before.span.end as usize..end;
+            let at = before.span.end as usize..last.span.end as usize;
             out.replace("missing-index", format!("`{array}` gets one index too few"), at, "");
         }
     }
 }
 
 fn annotations(sites: &Sites, out: &mut Faults) {
-    const RANKS: [(&str, &str); 7] = [
+    const RANKS: [(&str, &str); 10] = [
+        ("wp.array[", "wp.array2d["),
+        ("wp.array2d[", "wp.array["),
+        ("wp.array3d[", "wp.array2d["),
         ("wp.array(", "wp.array2d("),
         ("wp.array2d(", "wp.array("),
         ("wp.array3d(", "wp.array2d("),

@@ -16,6 +16,36 @@ pub struct Fault {
     /// What was done, for people.
     pub note: String,
     edits: Vec<(Range<usize>, String)>,
+    /// Another launch than the right one, where the host program is wrong.
+    pub launch: Option<Relaunch>,
+}
+
+/// How the threads of a launch differ from the right ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Relaunch {
+    /// One less in the first dimension.
+    Short,
+    /// One more there.
+    Long,
+    /// As many as there should be blocks of 256.
+    Blocks,
+    /// The first two extents stand for each other.
+    Swapped,
+}
+
+impl Relaunch {
+    /// The extents of the launch, of those that are meant.
+    pub fn of(self, mut threads: Vec<u32>) -> Vec<u32> {
+        let Some(first) = threads.first_mut() else { return threads };
+        match self {
+            Relaunch::Short => *first = first.saturating_sub(1),
+            Relaunch::Long => *first += 1,
+            Relaunch::Blocks => *first = first.div_ceil(256),
+            Relaunch::Swapped if threads.len() > 1 => threads.swap(0, 1),
+            Relaunch::Swapped => {}
+        }
+        threads
+    }
 }
 
 impl Fault {
@@ -142,8 +172,9 @@ impl<'a> Sites<'a> {
 
     /// The element type of an array's annotation: `float`, `wp.vec3`.
     pub fn element_type(&self, name: &str) -> Option<&'a str> {
-        let (_, rest) = self.array_type(name)?.split_once("dtype=")?;
-        rest.split([',', ')']).next()
+        let text = self.array_type(name)?;
+        let (_, rest) = text.split_once("dtype=").or_else(|| text.split_once('['))?;
+        rest.split([',', ')', ']']).next()
     }
 
     /// The names of a function's parameters and variables.
@@ -211,7 +242,12 @@ pub struct Faults {
 
 impl Faults {
     pub fn add(&mut self, kind: &'static str, note: String, edits: Vec<(Range<usize>, String)>) {
-        self.list.push(Fault { kind, note, edits });
+        self.list.push(Fault { kind, note, edits, launch: None });
+    }
+
+    /// A launch is another one.
+    pub fn relaunch(&mut self, kind: &'static str, note: String, launch: Relaunch, edits: Vec<(Range<usize>, String)>) {
+        self.list.push(Fault { kind, note, edits, launch: Some(launch) });
     }
 
     /// One text takes the place of another.

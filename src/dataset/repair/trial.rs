@@ -6,6 +6,8 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use super::Class;
+use super::cuda::{self, InCuda};
+use super::sites::Relaunch;
 use crate::dataset::artefacts::{self, Compiled};
 use crate::dataset::launch::{self, Contents, Scale, Size};
 use crate::dataset::plan::{Plan, Step};
@@ -28,6 +30,8 @@ pub struct Trial<'a> {
     pub step: &'a Step,
     pub seed: u64,
     pub compiler: &'a Compiler,
+    /// Whether the fault is looked for in CUDA too.
+    pub in_cuda: bool,
 }
 
 /// How a fault shows.
@@ -41,17 +45,27 @@ pub struct Shown {
     pub failure: String,
     /// The launch at which a run shows the fault.
     pub witness: Option<Value>,
+    /// Of that launch.
+    pub threads: Option<Vec<u32>>,
+    pub cuda: Option<InCuda>,
+}
+
+impl Shown {
+    fn checked(diagnostics: Vec<Diagnostic>, sources: SourceMap, failure: String) -> Shown {
+        Shown { found_by: "check", diagnostics, sources, failure, witness: None, threads: None, cuda: None }
+    }
 }
 
 /// Numbers that differ by more than this, relative to 1 plus their size, are different.
 const DIFFERENT: f64 = 1e-3;
 
 impl Trial<'_> {
-    /// How the faulty text shows a fault of this class; None: it does not, or it shows another one.
-    pub fn show(&self, class: Class, faulty: &str) -> Option<Shown> {
+    /// How the faulty text shows a fault of this class, with another launch than the right one if
+    /// that is the fault. None: it does not, or it shows another one.
+    pub fn show(&self, class: Class, faulty: &str, launch: Option<Relaunch>) -> Option<Shown> {
         match class {
             Class::Syntax | Class::Type | Class::Shape => self.check(class, faulty),
-            Class::Semantic | Class::Race | Class::Bounds => self.run(class, faulty),
+            Class::Semantic | Class::Race | Class::Bounds => self.run(class, faulty, launch),
             Class::Gradient => self.gradient(faulty),
         }
     }
@@ -70,7 +84,7 @@ impl Trial<'_> {
         };
         let first = errors().next().filter(|_| fits)?;
         let failure = said(first);
-        Some(Shown { found_by: "check", diagnostics, sources: compilation.sources, failure, witness: None })
+        Some(Shown::checked(diagnostics, compilation.sources, failure))
     }
 
     fn compile(&self, text: &str, backward: bool) -> Compilation {
@@ -88,15 +102,18 @@ impl Trial<'_> {
         artefacts::entries(compilation, &[&self.step.kernel])
     }
 
-    fn run(&self, class: Class, faulty: &str) -> Option<Shown> {
+    fn run(&self, class: Class, faulty: &str, launch: Option<Relaunch>) -> Option<Shown> {
         let (right, wrong) = (self.entries(&self.plan.text, false)?, self.entries(faulty, class == Class::Race)?);
         let of = |compiled: &Compiled| interp::Program::new(&compiled.program.module, compiled.first().forward);
         let (right_code, wrong_code) = (of(&right), of(&wrong));
         for scale in [Scale::Few, Scale::One, Scale::Many] {
             let size = launch::size(self.plan, self.step, scale);
             let contents = launch::contents(self.plan, [self.step], &size.values, self.seed);
-            let case = |compiled| self.case(compiled, &size, &contents);
-            let (right_case, wrong_case) = (case(&right), case(&wrong));
+            let other = launch.map_or_else(|| size.clone(), |launch| self.relaunched(launch, scale));
+            if other.threads.contains(&0) {
+                continue;
+            }
+            let (right_case, wrong_case) = (self.case(&right, &size, &contents), self.case(&wrong, &other, &contents));
             let expected = right_case.launch(&right_code, false).ok()?.arguments;
             let Ended { arguments: found, trap, clash } = wrong_case.launch(&wrong_code, false).ok()?;
             let mut finding = None;
@@ -105,7 +122,7 @@ impl Trial<'_> {
                     let bounds = wrong_case.bounds().ok()?;
                     let trap = devices::interp::from_interp(&wrong.program.module, trap);
                     let rank = rank(&wrong.program.module.functions[wrong.first().forward]);
-                    let error = run_errors::describe_trap(&trap, &bounds, size.threads.len().max(rank));
+                    let error = run_errors::describe_trap(&trap, &bounds, other.threads.len().max(rank));
                     let failure = said(&error);
                     finding = Some(error);
                     failure
@@ -138,14 +155,26 @@ impl Trial<'_> {
             }
             let inputs = right_case.bind(Direction::Forward).ok()?;
             let mut witness = self.witness(&right_case, &inputs);
+            if launch.is_some() {
+                witness.insert("launch_dim_found".into(), json!(other.threads));
+            }
+            let cuda = self.in_cuda.then(|| cuda::of(class, &right_case, &wrong_case, &expected)).flatten();
             witness.insert("expected".into(), json!(verify::tensors(&expected, &right)));
             witness.insert("found".into(), json!(verify::tensors(&found, &wrong)));
             let mut diagnostics = wrong.program.diagnostics;
             diagnostics.extend(finding);
-            let sources = wrong.program.sources;
-            return Some(Shown { found_by: "run", diagnostics, sources, failure, witness: Some(witness.into()) });
+            let (sources, witness) = (wrong.program.sources, Some(witness.into()));
+            let threads = Some(other.threads);
+            return Some(Shown { found_by: "run", diagnostics, sources, failure, witness, threads, cuda });
         }
         None
+    }
+
+    /// A launch that is not the right one: as the host program says it, never rounded up.
+    fn relaunched(&self, launch: Relaunch, scale: Scale) -> Size {
+        let step = Step { block: None, ..self.step.clone() };
+        let size = launch::size(self.plan, &step, scale);
+        Size { threads: launch.of(size.threads), ..size }
     }
 
     fn gradient(&self, faulty: &str) -> Option<Shown> {
@@ -154,8 +183,14 @@ impl Trial<'_> {
         let known = |d: &Diagnostic| {
             right.program.diagnostics.iter().any(|other| other.code == d.code && other.message == d.message)
         };
-        let new = wrong.program.diagnostics.iter().filter(of_gradients).find(|d| !known(d))?;
         right.first().backward?;
+        let mut failure = match wrong.program.diagnostics.iter().filter(of_gradients).find(|d| !known(d)) {
+            Some(new) => said(new),
+            None if wrong.first().backward.is_none() => {
+                format!("`{}` has no backward entry: no array gets a gradient", self.step.kernel)
+            }
+            None => return None,
+        };
         let size = launch::size(self.plan, self.step, Scale::Few);
         let contents = launch::contents(self.plan, [self.step], &size.values, self.seed);
         let case = self.case(&right, &size, &contents);
@@ -164,7 +199,6 @@ impl Trial<'_> {
             gradcheck::sample(&compiled.program, compiled.first().forward, &wanted, "witness", self.seed | 1)
         };
         let expected = sample(&right).ok()?;
-        let mut failure = said(new);
         let mut arrays: Vec<Value> = Vec::new();
         if wrong.first().backward.is_some() {
             let found = sample(&wrong).ok()?;
@@ -190,7 +224,8 @@ impl Trial<'_> {
         witness.insert("gradients".into(), arrays.into());
         let Compiled { program, .. } = wrong;
         let (diagnostics, sources) = (program.diagnostics, program.sources);
-        Some(Shown { found_by: "gradient", diagnostics, sources, failure, witness: Some(witness.into()) })
+        let (witness, threads) = (Some(witness.into()), Some(size.threads));
+        Some(Shown { found_by: "gradient", diagnostics, sources, failure, witness, threads, cuda: None })
     }
 
     fn case<'b>(&'b self, compiled: &'b Compiled, size: &'b Size, contents: &'b Contents) -> Case<'b> {
@@ -211,7 +246,7 @@ impl Trial<'_> {
 }
 
 /// `E0109: a header without ...`
-fn said(diagnostic: &Diagnostic) -> String {
+pub fn said(diagnostic: &Diagnostic) -> String {
     format!("{}: {}", diagnostic.code.name(), diagnostic.message)
 }
 
@@ -252,7 +287,7 @@ fn differ(a: f64, b: f64) -> bool {
 }
 
 /// The first element that differs between two results, in words.
-fn difference(expected: &Arguments, found: &Arguments, right: &Compiled, wrong: &Compiled) -> Option<String> {
+pub fn difference(expected: &Arguments, found: &Arguments, right: &Compiled, wrong: &Compiled) -> Option<String> {
     let structs = [&right.program.module.structs, &wrong.program.module.structs];
     for (a, b) in expected.arrays.iter().zip(&found.arrays) {
         let of = |array: &crate::run::args::BoundArray, n: usize| {
