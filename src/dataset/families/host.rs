@@ -3,8 +3,8 @@
 
 use super::facts::Usage;
 use super::library::{Kind, Role};
-use super::program::{Built, Draft, Run};
-use super::{code, dialect, facts, print};
+use super::program::{Built, Draft, Run, Sections};
+use super::{code, dialect, facts, forms, print};
 use crate::dataset::reference::{LEAST_SCALE, OF_SCALE, RELATIVE};
 
 /// A function that compares an array with what is expected in it.
@@ -39,13 +39,19 @@ pub fn program(draft: &Draft) -> Vec<String> {
         out.extend(["", ""].map(str::to_string));
         out.extend(CHECK.iter().map(|line| line.to_string()));
     }
-    out.extend(["", "", "def main():"].map(str::to_string));
     let mut main = Main { draft, lines: Vec::new() };
     main.data();
+    let data = std::mem::take(&mut main.lines);
     main.arrays();
+    let arrays = std::mem::take(&mut main.lines);
     main.launches();
+    let launches = std::mem::take(&mut main.lines);
     main.checks();
-    out.extend(main.lines.iter().flat_map(|line| match line.is_empty() {
+    let checks = main.lines;
+    let (before, main) = forms::program(draft, Sections { data, arrays, launches, checks });
+    out.extend(before.iter().flat_map(|line| print::broken(line)));
+    out.extend(["", "", "def main():"].map(str::to_string));
+    out.extend(main.iter().flat_map(|line| match line.is_empty() {
         true => vec![String::new()],
         false => print::broken(&format!("    {line}")),
     }));
@@ -282,6 +288,11 @@ fn components(ty: &str) -> &'static [usize] {
         "spatial_vector" => &[6],
         _ => &[],
     }
+}
+
+/// Whether numbers of a type have gradients.
+pub fn is_float(ty: &str) -> bool {
+    dtype(ty).starts_with("np.float")
 }
 
 fn dtype(ty: &str) -> &'static str {

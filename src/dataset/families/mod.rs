@@ -18,6 +18,7 @@
 //! | [`ask`] | what would a person ask for? |
 //! | [`print`] | how does a program look, with annotations, docstrings and comments? |
 //! | [`host`] | how is it launched and checked from Python? |
+//! | [`forms`] | how is the host program built? |
 //!
 //! The algorithms are the `.py` files in `algorithms/`: Python with marks where people differ. Text
 //! and not Rust, because what a kernel of a row looks like is then what one reads there, and a new
@@ -29,6 +30,7 @@ mod claims;
 mod code;
 mod dialect;
 mod facts;
+mod forms;
 mod fuse;
 mod host;
 pub mod library;

@@ -20,6 +20,7 @@ pub fn text(draft: &Draft) -> String {
     let host = host::program(draft);
     let is_any = |function: &Built| function.kind == Kind::Helper && function.head.contains(": Any");
     let needed = [
+        (host.iter().any(|line| line.contains("argparse.")), "import argparse"),
         (host.iter().any(|line| line.contains("math.")), "import math"),
         (draft.functions.iter().any(is_any), "from typing import Any"),
     ];

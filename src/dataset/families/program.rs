@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use super::facts::{self, Usage};
+use super::forms::{Form, STEPS};
 use super::library::{self, Family, Function, Kind, Role, Size, extent};
 use super::vary::Choices;
 use super::{ask, batch, claims, code, dialect, fuse, host, print, words};
@@ -95,7 +96,16 @@ pub struct Draft {
     /// Names of numbers that kernels get as one struct.
     pub bundled: Vec<String>,
     pub style: Style,
+    pub form: Form,
     pub seed: usize,
+}
+
+/// The parts of a host program, line by line.
+pub struct Sections {
+    pub data: Vec<String>,
+    pub arrays: Vec<String>,
+    pub launches: Vec<String>,
+    pub checks: Vec<String>,
 }
 
 /// So many of 100 programs may have a kernel that measures what the algorithm gives, or clears what
@@ -408,6 +418,7 @@ impl Parts {
             is_static: false,
             bundled: Vec::new(),
             style,
+            form: Form::Function,
             seed: random.below(100),
         };
         if random.chance(12) {
@@ -423,6 +434,7 @@ impl Parts {
         draft.rename(random);
         draft.shapes(random);
         draft.parameters();
+        draft.form = Form::draw(&draft, random);
         draft
     }
 }
@@ -689,6 +701,9 @@ fn plan(draft: &Draft, text: String) -> Plan {
     let references = draft.functions.iter().filter(of_kind);
     let references: Vec<Step> =
         references.map(|f| step(f, format!("{}_as_kernel", f.name), &one, &[], &mut symbols)).collect();
+    let times = if draft.form == Form::Steps { STEPS } else { 1 };
+    let again = |list: Vec<Step>| std::iter::repeat_n(list, times).flatten().collect::<Vec<_>>();
+    let (steps, references) = (again(steps), again(references));
     let unordered = draft.roles.iter().filter(|role| role.is_unordered()).map(|role| role.name.clone()).collect();
     let written = draft.functions.iter().filter(of_kind).flat_map(|function| function.written.iter().cloned());
     let expected = written.collect();

@@ -207,6 +207,35 @@ fn difficulties_are_fifths() {
     }
 }
 
+/// Three programs of ten are more than one function that does everything once; what steps through
+/// time is checked so.
+#[test]
+fn host_programs_take_forms() {
+    let all: Vec<_> = families().iter().collect();
+    let mut forms: HashMap<&str, usize> = HashMap::new();
+    for number in 0..600 {
+        let made = sample(7, number, &all);
+        let text = &made.plan.text;
+        let marks = [
+            "argparse",
+            "    num_steps = 3\n    for _ in range(num_steps):",
+            "sim.step()",
+            "wp.ScopedCapture",
+            "tape.backward(",
+            "def main",
+        ];
+        let mark = marks.into_iter().find(|mark| text.contains(mark)).expect("a main");
+        *forms.entry(mark).or_default() += 1;
+        let (steps, launches) = (made.plan.steps.len(), text.matches("wp.launch").count());
+        let times = if mark.contains("num_steps") { 3 } else { 1 };
+        assert_eq!(steps, times * launches, "{text}");
+        let broken = text.lines().find(|line| line.contains("description=") && line.matches('"').count() != 2);
+        assert_eq!(broken, None, "{text}");
+    }
+    let plain = forms.remove("def main").unwrap_or(0);
+    assert!(plain <= 420 && forms.len() == 5 && forms.values().all(|count| *count >= 6), "{plain} {forms:?}");
+}
+
 /// A kernel that another one was put in says of both what they do.
 #[test]
 fn joined_kernels_say_what_both_do() {
