@@ -81,7 +81,7 @@ fn speed(text: &str, counts: bool, checks: bool) -> f64 {
     let parsed = ptx::parse(text).expect("PTX");
     let code = sim::decode(&parsed, "k").expect("known instructions");
     let how = How { checks: Checks { races: checks, uninitialised: checks }, counts, ..How::default() };
-    let form = Form { grid: [32, 1, 1], block: [128, 1, 1], dynamic_shared: 0 };
+    let form = Form::new([32, 1, 1], [128, 1, 1], 0);
     let round = || {
         let mut memory = sim::memory(&code);
         let mut params = Vec::new();

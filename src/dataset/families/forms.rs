@@ -85,11 +85,24 @@ fn steps_again(draft: &Draft) -> bool {
             is_state && facts::usage(draft, function, name) == Usage::InPlace
         })
     };
+    // Where a reference adds to what it was given and the kernel sets it, a second call differs.
+    let sets = |name: &str| {
+        kernels(draft).any(|function| {
+            let written = function.written.iter().any(|written| written == name);
+            written && facts::usage(draft, function, name) == Usage::Output
+        })
+    };
+    let gathers = |function: &Built| {
+        let added = function.body.iter().filter_map(|line| line.split_once(" += "));
+        function.kind == Kind::Reference
+            && added.into_iter().any(|(to, _)| sets(to.trim().split('[').next().unwrap_or("")))
+    };
     let adds = |function: &Built| function.body.iter().any(|line| line.contains("atomic_"));
     let title = draft.title.to_lowercase();
     AGAIN.iter().any(|word| title.contains(word))
         && draft.runs.iter().all(|run| run.bound.is_empty())
         && !draft.roles.iter().any(|role| role.is_unordered())
+        && !draft.functions.iter().any(gathers)
         && kernels(draft).any(moves)
         && kernels(draft)
             .all(|function| !adds(function) && function.written.iter().filter(|n| is_role(n)).all(expected))
