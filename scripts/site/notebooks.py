@@ -76,7 +76,7 @@ def program(path, picture):
         if is_main:
             first = one.body[0].lineno - 1
             main = textwrap.dedent("\n".join(lines[first: one.end_lineno]))
-            yield code(f'sys.argv = ["{path.name}", "{picture}"]\n{main}')
+            yield code(f'import sys\n\nsys.argv = ["{path.name}", "{picture}"]\n{main}')
         else:
             cell += own
     if cell:

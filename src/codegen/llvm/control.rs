@@ -545,8 +545,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             // Verified IR does not leave a condition block.
             _ => ll.bool(false),
         };
-        // A GPU's loop can miss data only if it loads some. Functions of the library may be compiled
-        // by themselves, without a status, and their loops end.
+        // A GPU's loop can miss data only if it loads some. Functions of the library may be
+        // compiled by themselves, without a status, and their loops end.
         let loads = |block| function.has_below(block, |inst| matches!(inst.op, Op::Load(_) | Op::Call(..)));
         let more = match self.target.is_gpu() && (function.library || !loads(condition) && !loads(body)) {
             true => more,
