@@ -18,8 +18,10 @@ fn main() {
     let folder = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR")).join("static");
     std::fs::create_dir_all(&folder).expect("OUT_DIR is writable");
     // A folder that is looked into first, with nothing but archives.
+    let compiler = compiler();
     for name in ["libstdc++.a", "libzstd.a"] {
-        let asked = Command::new("cc").arg(format!("-print-file-name={name}")).output().expect("a C compiler links");
+        let asked =
+            Command::new(&compiler).arg(format!("-print-file-name={name}")).output().expect("a C compiler links");
         let archive = PathBuf::from(String::from_utf8_lossy(&asked.stdout).trim());
         assert!(archive.is_absolute(), "the C compiler has no {name}");
         let link = folder.join(name);
@@ -29,4 +31,14 @@ fn main() {
         }
     }
     println!("cargo:rustc-link-search=native={}", folder.display());
+}
+
+/// The C compiler for the processor that the wheel is for.
+fn compiler() -> String {
+    let target = std::env::var("TARGET").expect("cargo sets TARGET");
+    if std::env::var("HOST").is_ok_and(|host| host == target) {
+        return "cc".to_string();
+    }
+    let named = std::env::var(format!("CC_{}", target.replace('-', "_")));
+    named.unwrap_or_else(|_| format!("{}-gcc", target.replace("-unknown", "")))
 }

@@ -5,11 +5,9 @@
 //!
 //! Functions here take the place of the C library's in this one file of machine code alone.
 
-use std::ffi::c_char;
-#[cfg(target_arch = "x86_64")]
-use std::ffi::c_int;
 #[cfg(not(feature = "llvm-static"))]
 use std::ffi::c_void;
+use std::ffi::{c_char, c_int};
 
 /// Numbers for names of temporary files, from the kernel. The C library has it from 2.36 on.
 #[unsafe(no_mangle)]
@@ -66,8 +64,7 @@ pub extern "C" fn mallinfo2() -> Mallinfo2 {
 }
 
 /// The functions that tell what a file is were inline code around others, up to 2.32; the kernel's
-/// `struct stat` is the C library's on x86-64.
-#[cfg(target_arch = "x86_64")]
+/// `struct stat` is the C library's on x86-64 and on AArch64.
 mod files {
     use super::*;
 
@@ -145,33 +142,51 @@ pub unsafe extern "C" fn posix_spawn_file_actions_addchdir_np(
     unsafe { std::mem::transmute::<*mut std::ffi::c_void, Add>(found)(actions, path) }
 }
 
+/// Goes on in a function whose address the loader has put into the table of addresses.
+#[cfg(target_arch = "x86_64")]
+macro_rules! jump {
+    ($name:literal) => {
+        concat!("jmp qword ptr [rip + kc_old_", $name, "@GOTPCREL]")
+    };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! jump {
+    ($name:literal) => {
+        concat!("adrp x16, :got:kc_old_", $name, "\nldr x16, [x16, :got_lo12:kc_old_", $name, "]\nbr x16")
+    };
+}
+
 /// Functions that got a new version when the C library took in those of threads and of loading
 /// (2.34), or stopped to set `errno` in the old way (2.29): these ask for the version that all
-/// x86-64 systems have.
-#[cfg(target_arch = "x86_64")]
+/// systems of the processor have.
 macro_rules! as_ever {
     ($($version:literal: $($name:literal)*;)*) => {$($(
         std::arch::global_asm!(
             concat!(".symver kc_old_", $name, ", ", $name, "@GLIBC_", $version),
             concat!(".globl ", $name),
             concat!(".hidden ", $name),
-            concat!(".type ", $name, ", @function"),
+            concat!(".type ", $name, ", %function"),
             concat!($name, ":"),
-            concat!("jmp *kc_old_", $name, "@GOTPCREL(%rip)"),
+            jump!($name),
             concat!(".size ", $name, ", . - ", $name),
-            options(att_syntax)
         );
     )*)*};
 }
 
 #[cfg(target_arch = "x86_64")]
-as_ever! {
-    "2.2.5":
-        "dlclose" "dlerror" "dlopen" "dlsym" "dladdr"
-        "pthread_create" "pthread_detach" "pthread_join" "pthread_once" "pthread_sigmask" "pthread_getattr_np"
-        "pthread_attr_getguardsize" "pthread_attr_getstack" "pthread_attr_setstacksize"
-        "pthread_key_create" "pthread_key_delete" "pthread_getspecific" "pthread_setspecific"
-        "pthread_mutex_trylock" "pthread_rwlock_rdlock" "pthread_rwlock_unlock" "pthread_rwlock_wrlock"
-        "exp" "exp2" "log" "log2" "pow";
-    "2.12": "pthread_setname_np";
+macro_rules! all_as_ever {
+    ($($name:literal)*) => { as_ever! { "2.2.5": $($name)*; "2.12": "pthread_setname_np"; } };
+}
+#[cfg(target_arch = "aarch64")]
+macro_rules! all_as_ever {
+    ($($name:literal)*) => { as_ever! { "2.17": $($name)* "pthread_setname_np"; } };
+}
+
+all_as_ever! {
+    "dlclose" "dlerror" "dlopen" "dlsym" "dladdr"
+    "pthread_create" "pthread_detach" "pthread_join" "pthread_once" "pthread_sigmask" "pthread_getattr_np"
+    "pthread_attr_getguardsize" "pthread_attr_getstack" "pthread_attr_setstacksize"
+    "pthread_key_create" "pthread_key_delete" "pthread_getspecific" "pthread_setspecific"
+    "pthread_mutex_trylock" "pthread_rwlock_rdlock" "pthread_rwlock_unlock" "pthread_rwlock_wrlock"
+    "exp" "exp2" "log" "log2" "pow"
 }
