@@ -127,7 +127,7 @@ capture_launch ScopedCapture | z = like(y); tape.__exit__(None, None, None); g =
 NO_OPERATIONS = """
 array.__array__ array.__array_interface__ array.__cuda_array_interface__ array.__class_getitem__ array.__dlpack__ array.__dlpack_device__ array.__init__ array.__iter__ array.__len__
 array.__module__ array.__doc__ array.__new__ array.__reduce__ array.__repr__ array.__dict__ array.device array.grad array.is_contiguous array.list
-array.ndim array.ptr array.requires_grad array.shape array.size array.strides
+array.ndim array.on array.prefetch array.ptr array.requires_grad array.shape array.size array.strides
 indexedarray.__dict__ indexedarray.__doc__ indexedarray.__init__ indexedarray.__len__ indexedarray.__module__ indexedarray.__new__ indexedarray.__repr__
 indexedarray.__weakref__ indexedarray.device indexedarray.dtype indexedarray.list indexedarray.ndim indexedarray.numpy
 indexedarray.shape indexedarray.size
