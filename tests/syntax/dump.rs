@@ -18,7 +18,10 @@ pub fn items(parsed: &Parsed, source: &SourceFile) -> String {
             Item::Call(_) | Item::Return(_) | Item::Attribute(_) => {}
             // What host code holds is compared where it is checked; of functions the header
             // represents it.
-            Item::Region(Region { kind: RegionKind::Function { name, params, .. }, .. }) => {
+            Item::Region(Region {
+                kind: RegionKind::Function { name, params, .. } | RegionKind::Launching { name, params },
+                ..
+            }) => {
                 let params: Vec<_> = params.iter().map(param).collect();
                 out.line(0, &format!("def {} [{}] -> _", name.text, params.join(" ")));
             }
