@@ -243,8 +243,8 @@ pub struct DeviceStatus {
     pub note: u32,
     pub note_thread: [u32; MAX_DIMS],
     unused: u32,
-    /// The address of another record: what is recorded here is written there too, `kind` and `note`
-    /// last. 0: there is none.
+    /// The address of a copy of this record in memory of the host; 0: there is none. Threads write
+    /// both, `kind` and `note` last.
     pub copy: u64,
 }
 

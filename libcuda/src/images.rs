@@ -167,7 +167,7 @@ pub fn with_own_lines(text: String) -> String {
 /// Headers whose functions are inlined into kernels of Python: of these the line of Python counts.
 const HEADERS: &str = "/warp/native/";
 
-/// What is inlined from headers that no user wrote is at the line that calls it.
+/// Code that is inlined from system headers counts for the line that calls it.
 pub fn with_lines_of_callers(text: String) -> String {
     if !text.contains(HEADERS) {
         return text;

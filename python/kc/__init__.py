@@ -45,8 +45,8 @@ def devices() -> list:
 class checked:
     """Launches on a GPU within ``with kc.checked():`` test every index, as those on the host do, and every ``assert``.
 
-    What is wrong is left out, and recorded; the next wait, or the next call, raises it: ``kc.IndexError`` with the thread, the array
-    and the line. With ``KC_CHECKED=1`` in the environment all launches do. It holds for all threads of the program.
+    A faulty access is skipped and recorded. The next wait or call raises ``kc.IndexError`` with the thread, the array and the line.
+    ``KC_CHECKED=1`` in the environment checks all launches. Checks hold for all threads of the program.
     """
 
     def __init__(self, on: bool = True):

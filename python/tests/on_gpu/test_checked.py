@@ -58,7 +58,7 @@ def test_an_index_outside_is_raised_at_the_wait():
     assert (error.thread, error.array, error.index, error.extent, error.dimension) == ((2,), "x", 3, 3, 0)
     assert error.code == "E1101" and error.filename == __file__ and error.lineno == line_of(shift, "2.0 * x")
     assert "y[i] = 2.0 * x[i + k]" in str(error)
-    # It is told once; the load gave 0, the other threads ran, and the GPU is as good as before.
+    # The error is raised once. The load gave 0, the other threads ran, and the GPU still works.
     assert y.numpy().tolist() == [4, 6, 0]
     with kc.checked():
         shift(3, -2, x, y)

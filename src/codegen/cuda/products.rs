@@ -27,8 +27,8 @@ struct Instance {
 }
 
 impl Products {
-    /// What a product is called in the text: `product_f16_64x64x32_nt` would be no identifier, so
-    /// `product_f16_64_64_32_nt`. The last letters are those of BLAS: which factors are transposed.
+    /// What a product is called in the text, such as `product_f16_64_64_32_nt`. The last letters
+    /// say which factors are transposed, as in BLAS: the second one.
     pub fn name(&mut self, product: &Product) -> String {
         let unit = Unit::ALL.iter().position(|unit| *unit == product.unit).unwrap_or_default();
         let instance = Instance { unit, size: product.size, turned: product.turned, patch: product.patch() };
