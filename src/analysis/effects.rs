@@ -194,6 +194,11 @@ impl EffectTable {
                 }
             }
         });
+        // Functions of the library with a derivative of their own end: their loops, as that of
+        // `fmod`, are part of a number's definition.
+        if function.library && function.derivative != Derivative::Body {
+            found.may_not_return = false;
+        }
         found
     }
 }
