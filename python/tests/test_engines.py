@@ -459,6 +459,38 @@ def test_corners_have_gradients(rng):
         np.testing.assert_allclose(mesh.points.grad.numpy(), wanted, atol=2e-3)
 
 
+@kc.func
+def squared_edge(mesh: kc.uint64, face: int) -> float:
+    edge = kc.mesh_eval_position(mesh, face, 0.0, 1.0) - kc.mesh_eval_position(mesh, face, 1.0, 0.0)
+    return kc.dot(edge, edge)
+
+
+@kc.kernel
+def edges(mesh: kc.uint64, twice: int, out: kc.array(dtype=float)):
+    i = kc.tid()
+    total = float(0.0)
+    for _ in range(twice):
+        total += squared_edge(mesh, i)
+    out[i] = total
+
+
+def test_corners_have_gradients_in_functions_of_integers(rng):
+    points, indices = soup(rng, 5)
+    mesh = kc.Mesh(kc.array(points, dtype=kc.vec3, requires_grad=True), indices)
+    with kc.Tape() as tape:
+        out = kc.zeros(5, requires_grad=True)
+        edges(5, mesh.id, 2, out)
+    seeds = rng.uniform(-1.0, 1.0, 5).astype(np.float32)
+    tape.backward(grads={out: seeds})
+    first, second = points.reshape(-1, 3)[indices].reshape(-1, 3, 3)[:, :2].transpose(1, 0, 2)
+    np.testing.assert_allclose(out.numpy(), 2 * ((second - first) ** 2).sum(axis=1), rtol=1e-5)
+    wanted = np.zeros(points.shape)
+    for face, (seed, edge) in enumerate(zip(seeds, second - first, strict=True)):
+        wanted[indices.reshape(-1, 3)[face][1]] += 4 * seed * edge
+        wanted[indices.reshape(-1, 3)[face][0]] -= 4 * seed * edge
+    np.testing.assert_allclose(mesh.points.grad.numpy(), wanted, atol=1e-5)
+
+
 def test_a_gradient_that_comes_later_is_found(rng):
     points, indices = soup(rng, 8)
     x = rng.uniform(-1.0, 1.0, (12, 3)).astype(np.float32)

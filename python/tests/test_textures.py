@@ -174,6 +174,27 @@ def test_the_nearest_texel_has_gradients_and_coordinates_have_none():
     assert np.asarray(tape.gradient(t.data)).tolist() == [0.0, 0.0, 8.0, 0.0]
 
 
+@kc.func
+def between(t: kc.Texture1D, i: int) -> float:
+    return kc.texture_sample(t, (float(i) + 0.75) / 4.0, dtype=float)
+
+
+@kc.kernel
+def mixtures(t: kc.Texture1D, out: kc.array(dtype=float)):
+    i = kc.tid()
+    out[i] = between(t, i)
+
+
+def test_texels_have_gradients_in_functions_of_integers():
+    t = kc.Texture1D(np.array([2, 3, 5, 7], np.float32), requires_grad=True)
+    with kc.Tape() as tape:
+        out = kc.zeros(3, requires_grad=True)
+        mixtures(3, t, out)
+    assert out.numpy().tolist() == [2.25, 3.5, 5.5]
+    tape.backward(grads={out: np.array([1, 2, 4], np.float32)})
+    assert np.asarray(tape.gradient(t.data)).tolist() == [0.75, 1.75, 3.5, 1.0]
+
+
 def test_tapes_know_the_texels_of_a_launch():
     t, u, v, loss = kc.Texture1D(np.array([0, 255], np.uint8)), kc.array([0.5], dtype=float, requires_grad=True), kc.zeros(1), kc.zeros(1)
     with kc.Tape() as tape:

@@ -122,10 +122,10 @@ fn has_floats(module: &Module, effects: &EffectTable, id: FuncId) -> bool {
     function.results.iter().any(|result| result.ty.holds_floats(&module.structs)) || effects[id].writes().any(stores)
 }
 
-/// Functions with effects, those given an array that this function writes, for an adjoint function
-/// could not tell whether what they read is still there, those that give an array or read one at an
-/// address, and those that are given a struct with arrays that was put together: these have to be
-/// known.
+/// The calls to inline. A function keeps an adjoint of its own if it has no effects, and if what it
+/// reads is still there: neither an array nor memory at an address that this function may write.
+/// Functions that give an array, that read an unknown one, or that are given a struct with arrays
+/// that was put together are inlined too: these arrays have to be known.
 fn calls_to_inline(
     module: &Module,
     function: &Function,
@@ -147,8 +147,7 @@ fn calls_to_inline(
                     || matches!(function.ty(arg), Type::Struct(_)) && root(function, arg) == Root::Unknown)
         });
         let gives_array = module.functions[*callee].results.iter().any(|result| result.ty.bears_array(&module.structs));
-        // What it reads at an address has gradients, as the arrays that it is given have.
-        let memory = effects[*callee].reads_addresses();
+        let memory = written.overwrites_for(*callee) || effects[*callee].loads.contains(&Root::Unknown);
         if !effects[*callee].is_removable() || shared || gives_array || memory {
             found.push(*callee);
         }

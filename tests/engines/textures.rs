@@ -1,6 +1,9 @@
 //! Are samples of textures what an image that goes on for ever gives? In float64: a texel is looked
 //! up wherever it is asked for, and each corner of a cell counts by its own weight.
 
+use std::fs;
+use std::process::Command;
+
 use serde_json::{Value, json};
 
 use crate::{Outputs, QUERIES, Random, array, scenes, value};
@@ -229,4 +232,40 @@ fn samples_are_those_of_an_endless_image() {
         }
     }
     assert!(compared > asked / 2, "{compared} of {asked}");
+}
+
+/// A kernel that samples a texture in six places, as gradients by differences do.
+const SIX: &str = "\
+import warp as wp
+
+@wp.func
+def height(t: wp.Texture3D, x: float, y: float, z: float) -> float:
+    return wp.texture_sample(t, x, y, z, dtype=float)
+
+@wp.kernel
+def slopes(t: wp.Texture3D, p: wp.array(dtype=wp.vec3), out: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    x, y, z = p[i][0], p[i][1], p[i][2]
+    dx = height(t, x + 0.1, y, z) - height(t, x - 0.1, y, z)
+    dy = height(t, x, y + 0.1, z) - height(t, x, y - 0.1, z)
+    dz = height(t, x, y, z + 0.1) - height(t, x, y, z - 0.1)
+    out[i] = wp.vec3(dx, dy, dz)
+";
+
+/// Reverse code calls one adjoint of `texture_sample`, and has no copy of it for each sample.
+#[test]
+fn samples_keep_their_adjoint_function() {
+    let file = std::env::temp_dir().join(format!("kc-slopes-{}.py", std::process::id()));
+    fs::write(&file, SIX).expect("a temporary file");
+    let made = Command::new(env!("CARGO_BIN_EXE_kc"))
+        .args(["compile", "--emit", "ir", "-o", "-"])
+        .arg(&file)
+        .output()
+        .expect("kc runs");
+    fs::remove_file(&file).expect("it is there");
+    let text = String::from_utf8(made.stdout).expect("text");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let (_, backward) = text.split_once("kernel @slopes_backward").expect("a backward entry");
+    assert!(backward.matches("call @adj_height").count() >= 6, "{backward}");
+    assert!(!backward.contains("constant_array_at") && backward.lines().count() < 200, "{backward}");
 }

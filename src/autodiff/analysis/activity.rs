@@ -26,9 +26,16 @@ pub struct Activity {
 impl Activity {
     /// `writing`: see [`writing_calls`]. `parameters`: the floats that a kernel is given by value
     /// have gradients.
-    pub fn of(module: &Module, writing: &IdSet<InstId>, function: &Function, parameters: bool) -> Activity {
+    pub fn of(
+        module: &Module,
+        effects: &EffectTable,
+        writing: &IdSet<InstId>,
+        function: &Function,
+        parameters: bool,
+    ) -> Activity {
         let mut flow = Flow {
             module,
+            effects,
             function,
             writing,
             loops: false,
@@ -83,6 +90,7 @@ impl Activity {
 
 struct Flow<'a> {
     module: &'a Module,
+    effects: &'a EffectTable,
     function: &'a Function,
     writing: &'a IdSet<InstId>,
     loops: bool,
@@ -159,9 +167,12 @@ impl Flow<'_> {
         let function = self.function;
         match &inst.op {
             Op::Call(callee, args) => {
-                let zero = matches!(self.module.functions[*callee].derivative, Derivative::Zero(_));
+                let derivative = &self.module.functions[*callee].derivative;
+                let zero = matches!(derivative, Derivative::Zero(_));
                 let structs = &self.module.structs;
-                let varies = args.iter().any(|&a| self.varied[a] || function.ty(a).bears_array(structs));
+                // What it reads at an address has gradients, as the arrays that it is given have.
+                let memory = *derivative == Derivative::Body && self.effects[*callee].reads_addresses();
+                let varies = memory || args.iter().any(|&a| self.varied[a] || function.ty(a).bears_array(structs));
                 for &result in &inst.results {
                     self.vary(result, varies && !zero);
                 }

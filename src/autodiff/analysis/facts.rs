@@ -56,7 +56,7 @@ impl ForwardFacts {
     /// `parameters`: as for [`Activity::of`].
     pub fn of(world: &World<'_>, function: &Function, guards: bool, parameters: bool) -> ForwardFacts {
         let writing = writing_calls(world.module, world.effects, function);
-        let activity = Activity::of(world.module, &writing, function, parameters);
+        let activity = Activity::of(world.module, world.effects, &writing, function, parameters);
         let written = Written::of(&world.module.structs, world.effects, function);
         let known = IndexFacts::of(function);
         let holders = holders(function);

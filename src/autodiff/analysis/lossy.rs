@@ -50,7 +50,7 @@ pub fn findings(
     if !function.has(is_suspect) {
         return found;
     }
-    let activity = Activity::of(module, &writing_calls(module, effects, function), function, parameters);
+    let activity = Activity::of(module, effects, &writing_calls(module, effects, function), function, parameters);
     let is_float = |v: ValueId| function.ty(v).scalar_part().is_some_and(|s| s.is_float());
     let bits = bit_functions.spread(function, IdSet::default(), |v| activity.varies(v));
     let mut refused = false;

@@ -43,7 +43,7 @@ impl Written {
     }
 
     /// Whether a function reads memory at an address that the launch may overwrite.
-    fn overwrites_for(&self, callee: FuncId) -> bool {
+    pub fn overwrites_for(&self, callee: FuncId) -> bool {
         self.1.contains(&callee)
     }
 
