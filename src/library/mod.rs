@@ -314,6 +314,20 @@ fn number(expr: &ast::Expr) -> Option<f64> {
 mod tests {
     use super::*;
 
+    const DECORATORS: [&str; 11] = [
+        "func",
+        "struct",
+        "intrinsic",
+        "op",
+        "syntax",
+        "cuda",
+        "domain",
+        "func_grad",
+        "zero_grad",
+        "no_grad",
+        "compiler_grad",
+    ];
+
     #[test]
     fn every_public_entry_has_a_doc_and_a_gradient_decision() {
         let library = Library::default();
@@ -338,5 +352,24 @@ mod tests {
         }
         assert!(faults.is_empty(), "{}", faults.join("\n"));
         assert!(count > 100, "only {count} entries found");
+    }
+    /// [`Entry::new`] passes over what it does not know.
+    #[test]
+    fn every_decorator_has_a_meaning() {
+        let gives = Gives::ALL.map(|gives| format!("@gives(\"{}\")", gives.name()));
+        let mut count = 0;
+        for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/stdlib")).expect("the library") {
+            let text = std::fs::read_to_string(file.expect("a file").path()).expect("a text");
+            for line in text.lines().filter(|line| line.starts_with('@')) {
+                let word = line[1..].split('(').next().unwrap_or_default();
+                let known = match word {
+                    "gives" => gives.iter().any(|given| given == line),
+                    _ => DECORATORS.contains(&word),
+                };
+                assert!(known, "{line}");
+                count += 1;
+            }
+        }
+        assert!(count > 500, "only {count} decorators found");
     }
 }
