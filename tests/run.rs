@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     let all: Vec<&str> = prepared.lines().collect();
     let wanted = match &arguments.filter {
         Some(filter) => all.iter().copied().filter(|id| id.contains(filter)).collect(),
-        None => sample::sampled(all.iter().copied(), 6),
+        None => sample::sampled(all.iter().copied(), 8),
     };
     if wanted.is_empty() && arguments.filter.is_some() {
         return libtest_mimic::run(&arguments, Vec::new()).exit_code();

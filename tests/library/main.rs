@@ -41,7 +41,7 @@ const HEAD: &str = "import warp as wp\n\n\n";
 fn main() {
     let arguments = Arguments::from_args();
     let mut trials: Vec<Trial> =
-        sample::sampled(Library::public_names(), if arguments.filter.is_some() { 1 } else { 3 })
+        sample::sampled(Library::public_names(), if arguments.filter.is_some() { 1 } else { 4 })
             .into_iter()
             .map(|name| Trial::test(name, move || check(name)))
             .collect();
