@@ -560,8 +560,12 @@ fn pieces(address: u64, bytes: u32) -> impl Iterator<Item = (u64, u32)> {
 
 #[inline(always)]
 pub fn addresses(warp: &Warp, base: u32, offset: i64) -> [u64; LANES] {
-    let base = &warp.regs[base as usize];
-    std::array::from_fn(|l| base[l].wrapping_add(offset as u64))
+    // A loop, not a closure: that would be made for any processor.
+    let mut addresses = warp.regs[base as usize];
+    for address in &mut addresses {
+        *address = address.wrapping_add(offset as u64);
+    }
+    addresses
 }
 
 #[inline]

@@ -133,9 +133,10 @@ pub fn guarded_loads(insts: &[Inst]) -> Vec<GuardedLoad> {
     loads.collect()
 }
 
-/// The lanes, by instruction and by warp of a block, that drop what they load.
+/// The lanes, by instruction and by warp of a block, that drop what they load; of instructions of
+/// which no lane does, no warps.
 #[derive(Default, Debug)]
-pub struct Dropped(HashMap<u32, Vec<u32>>);
+pub struct Dropped(Vec<Vec<u32>>);
 
 impl Dropped {
     /// Of a launch with blocks of this form.
@@ -159,17 +160,15 @@ impl Dropped {
             }
         }
         all.retain(|_, warps| warps.iter().any(|&lanes| lanes != 0));
-        Dropped(all)
+        let mut of = vec![Vec::new(); all.keys().max().map_or(0, |&pc| pc as usize + 1)];
+        all.into_iter().for_each(|(pc, warps)| of[pc as usize] = warps);
+        Dropped(of)
     }
 
     /// The lanes of a warp that drop what the instruction loads.
     #[inline(always)]
     pub fn lanes(&self, pc: u32, warp: u32) -> u32 {
-        if self.0.is_empty() { 0 } else { self.lookup(pc, warp) }
-    }
-
-    fn lookup(&self, pc: u32, warp: u32) -> u32 {
-        self.0.get(&pc).and_then(|warps| warps.get(warp as usize)).copied().unwrap_or(0)
+        self.0.get(pc as usize).and_then(|warps| warps.get(warp as usize)).copied().unwrap_or(0)
     }
 }
 

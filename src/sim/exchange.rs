@@ -238,8 +238,7 @@ impl Machine<'_> {
         let at = &mut shared.blocks[warp.rank as usize].barriers[number as usize];
         let votes = barrier.vote.map_or(0, |(_, p, _)| predicate(warp, p) & active);
         let result = barrier.vote.map(|(vote, _, result)| (vote, result));
-        let done =
-            if self.intervals.is_some() && self.code.has_partial_barriers { warp.clock() } else { Clock::default() };
+        let done = (self.intervals.is_some() && self.code.has_partial_barriers).then(|| warp.clock());
         at.arrived.push(Arrival { warp: warp.number, lanes: active, votes, waits, done, result });
         at.count = count;
         at.pc = pc;
@@ -273,7 +272,7 @@ impl Machine<'_> {
                 continue;
             }
             opened = true;
-            let arrived = std::mem::take(&mut block.barriers[number]).arrived;
+            let mut arrived = std::mem::take(&mut block.barriers[number].arrived);
             let votes: u32 = arrived.iter().map(|a| a.votes.count_ones()).sum();
             for arrival in &arrived {
                 let Some(warp) = warps.get_mut(arrival.warp as usize) else { continue };
@@ -298,6 +297,10 @@ impl Machine<'_> {
             } else {
                 partly_ordered(&arrived, warps);
             }
+            // The next to come find its room.
+            arrived.clear();
+            let at = &mut block.barriers[number];
+            (at.arrived, at.count) = (arrived, None);
         }
         opened
     }
@@ -338,7 +341,7 @@ impl Machine<'_> {
 fn partly_ordered(arrived: &[Arrival], warps: &mut [Warp]) {
     for waiting in arrived.iter().filter(|a| a.waits) {
         let Some(warp) = warps.get_mut(waiting.warp as usize) else { continue };
-        arrived.iter().for_each(|other| join(&mut warp.known, &other.done));
+        arrived.iter().filter_map(|other| other.done.as_ref()).for_each(|done| join(&mut warp.known, done));
         warp.epoch += 1;
         warp.synchronised();
     }

@@ -18,12 +18,23 @@ impl Footprint {
         Footprint { base, bits: [none(), none()] }
     }
 
-    /// Notes an access: so many bytes, a power of two up to 16, at a multiple of that.
+    /// Notes an access: so many bytes, which lie in one element.
     #[inline(always)]
     pub fn add(&mut self, at: usize, bytes: u32, writes: bool) {
         let bits = u64::MAX >> (64 - bytes.min(64)) << (at % 64);
         if let Some(word) = self.bits[usize::from(writes)].get_mut(at / 64) {
             *word |= bits;
+        }
+    }
+
+    /// Notes accesses side by side.
+    #[inline(always)]
+    pub fn add_row(&mut self, at: usize, bytes: usize, writes: bool) {
+        let (mut at, end) = (at, at + bytes);
+        while at < end {
+            let part = (64 - at % 64).min(end - at);
+            self.add(at, part as u32, writes);
+            at += part;
         }
     }
 
@@ -44,11 +55,13 @@ mod tests {
 
     #[test]
     fn accesses_leave_their_bytes() {
-        let mut made = Footprint::new(256, 256);
+        let mut made = Footprint::new(256, 512);
         made.add(64 + 8, 4, false);
         made.add(64 + 60, 4, true);
         made.add(128, 16, true);
+        made.add_row(192 + 32, 128, true);
         assert_eq!(made.of(256, 64), None);
         assert_eq!(made.of(256 + 64, 100), Some([vec![0xf00, 0], vec![0xf << 60, 0xffff]]));
+        assert_eq!(made.of(256 + 192, 192), Some([vec![0; 3], vec![u64::MAX << 32, u64::MAX, u64::MAX >> 32]]));
     }
 }

@@ -76,8 +76,8 @@ pub struct Arrival {
     pub votes: u32,
     /// It waits, and does not only tell that it was there.
     pub waits: bool,
-    /// What is known of what it did before.
-    pub done: Clock,
+    /// What is known of what it did before, where barriers of parts of a block order that.
+    pub done: Option<Clock>,
     pub result: Option<(super::code::Vote, super::code::Result)>,
 }
 
@@ -444,6 +444,11 @@ impl Machine<'_> {
     /// Goes on at the targets of a branch; a side with nobody on it is left out.
     fn branch(&mut self, warp: &mut Warp, split: &mut Split, inst: &Inst, sides: &[(u32, u32)]) {
         let Some(top) = split.stack.last_mut() else { return };
+        let mut taken = sides.iter().filter(|(lanes, _)| *lanes != 0);
+        if let (Some(&(_, target)), None) = (taken.next(), taken.next()) {
+            top.pc = target;
+            return;
+        }
         let mut ways: Vec<(u32, u32)> = Vec::new();
         for &(lanes, target) in sides.iter().filter(|(lanes, _)| *lanes != 0) {
             match ways.iter_mut().find(|(_, known)| *known == target) {

@@ -19,6 +19,7 @@ pub type Clock = Rc<HashMap<u32, u32>>;
 /// A word's history, in two tags: 0 for nobody, or from above the number of an interval and 1, of
 /// an instruction among those that access memory, of a lane (5 bits), and a flag.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(C)]
 pub struct Cell {
     /// Flag: others see it as atomic.
     writer: u32,
@@ -29,6 +30,19 @@ pub struct Cell {
 
 // SAFETY: two numbers.
 unsafe impl Zero for Cell {}
+
+/// The tags of cells, one after the other: writer, reader.
+#[inline(always)]
+fn tags(cells: &[Cell]) -> &[[u32; 2]] {
+    // SAFETY: a cell is two numbers in this order.
+    unsafe { std::slice::from_raw_parts(cells.as_ptr().cast(), cells.len()) }
+}
+
+#[inline(always)]
+fn tags_mut(cells: &mut [Cell]) -> &mut [[u32; 2]] {
+    // SAFETY: as above, and the cells are borrowed alone.
+    unsafe { std::slice::from_raw_parts_mut(cells.as_mut_ptr().cast(), cells.len()) }
+}
 
 /// What an interval is, or a set of readers.
 #[derive(Clone, Debug)]
@@ -462,7 +476,9 @@ impl Intervals {
         let alone = self.are_past::<W>(cells, who, reader);
         if alone {
             let first = self.tag(who.interval, who.slot, 0, false);
-            cells.iter_mut().enumerate().for_each(|(n, cell)| cell.reader = first | ((n / W) as u32) << 1);
+            for (n, tag) in tags_mut(cells).as_flattened_mut().iter_mut().enumerate() {
+                *tag = if n % 2 == 0 { *tag } else { first | ((n / 2 / W) as u32) << 1 };
+            }
         }
         alone
     }
@@ -475,8 +491,8 @@ impl Intervals {
         let alone = self.are_past::<W>(cells, who, reader);
         if alone {
             let first = self.tag(who.interval, who.slot, 0, false);
-            for (n, cell) in cells.iter_mut().enumerate() {
-                *cell = Cell { writer: first | ((n / W) as u32) << 1, reader: 0 };
+            for (n, tag) in tags_mut(cells).as_flattened_mut().iter_mut().enumerate() {
+                *tag = if n % 2 == 0 { first | ((n / 2 / W) as u32) << 1 } else { 0 };
             }
         }
         alone
@@ -489,14 +505,12 @@ impl Intervals {
         let writer = self.past(cells, |cell| cell.writer, who, false);
         let first = self.tag(who.interval, who.slot, 0, false);
         let (bits, row_bits) = (self.thread_bits(), u32::MAX << self.shift);
-        let is_foreign = |tag: u32, mine: u32, bits: u32, before: u32| {
-            u32::from(tag != 0) & u32::from((tag ^ mine) & bits != 0) & u32::from((tag ^ before) & row_bits != 0)
-        };
-        // Without a branch a word, so that several go at once.
         let mut foreign = 0;
-        for (n, cell) in cells.iter().enumerate() {
-            let mine = first | ((n / W) as u32) << 1;
-            foreign |= is_foreign(cell.writer, mine, bits, writer) | is_foreign(cell.reader, mine, bits | 1, reader);
+        for (n, &tag) in tags(cells).as_flattened().iter().enumerate() {
+            let mine = first | ((n / 2 / W) as u32) << 1;
+            let (bits, before) = if n % 2 == 0 { (bits, writer) } else { (bits | 1, reader) };
+            // The least is 0 where one of them is: without a branch, so that several go at once.
+            foreign |= tag.min((tag ^ mine) & bits).min((tag ^ before) & row_bits);
         }
         foreign == 0
     }

@@ -59,10 +59,10 @@ impl Machine<'_> {
             return self.load_parameter(warp, access, addresses, active);
         }
         let mut places = [0; LANES];
-        let Some(field) = self.field(shared, warp, access.space, addresses, &mut places, active, bytes, false) else {
+        let Some((field, row)) = self.field(shared, warp, access.space, addresses, &mut places, active, bytes, false)
+        else {
             return false;
         };
-        let row = in_a_row(&places, active, bytes);
         if !self.is_set(shared, warp, field, &places, row, active, bytes) {
             return false;
         }
@@ -76,12 +76,14 @@ impl Machine<'_> {
             let looked_at = active & !self.dropped.lanes(pc, warp.number);
             let who = Who { interval, lane: 0, slot, strong: false, of_block: false, known: &warp.known };
             let cells = row.filter(|_| looked_at == active && bytes >= 4).and_then(|at| history.row(at, row_of(bytes)));
-            let noted = cells.is_some_and(|cells| match bytes {
-                4 => intervals.read_row::<1>(cells, &who),
-                8 => intervals.read_row::<2>(cells, &who),
-                16 => intervals.read_row::<4>(cells, &who),
+            // No closure: its body would be made for any processor.
+            let noted = match (cells, bytes) {
+                (Some(cells), 4) => intervals.read_row::<1>(cells, &who),
+                (Some(cells), 8) => intervals.read_row::<2>(cells, &who),
+                (Some(cells), 16) => intervals.read_row::<4>(cells, &who),
                 _ => false,
-            });
+            };
+            fill_row(&mut places, row.filter(|_| !noted), bytes);
             for lane in lanes(if noted { 0 } else { looked_at }) {
                 let who = Who { interval, lane: lane as u32, slot, strong: false, of_block: false, known: &warp.known };
                 let race = history.visit(places[lane] as usize, bytes, |cell| intervals.read(cell, &who));
@@ -105,6 +107,7 @@ impl Machine<'_> {
                 }
                 continue;
             }
+            fill_row(&mut places, row, bytes);
             for lane in lanes(active) {
                 to[lane] = extended(access, read(memory, places[lane] as usize + offset, access.bytes));
             }
@@ -129,7 +132,8 @@ impl Machine<'_> {
         }
         let (each, bytes) = (access.bytes, access.bytes * access.values.len() as u32);
         let mut places = [0; LANES];
-        let Some(field) = self.field(shared, warp, access.space, addresses, &mut places, active, bytes, true) else {
+        let Some((field, row)) = self.field(shared, warp, access.space, addresses, &mut places, active, bytes, true)
+        else {
             return false;
         };
         let set = match field {
@@ -138,7 +142,6 @@ impl Machine<'_> {
             Field::Shared => Some(shared.set.as_mut_slice()),
             Field::Local => Some(warp.local_set.as_mut_slice()),
         };
-        let row = in_a_row(&places, active, bytes);
         match (set, row) {
             (Some(set), Some(at)) => set[at..at + row_of(bytes)].fill(1),
             (Some(set), None) => {
@@ -165,16 +168,18 @@ impl Machine<'_> {
             let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
             let who = Who { interval: one, lane: 0, slot, strong: false, of_block: false, known: &warp.known };
             let cells = history.row(at, row_of(bytes));
-            let noted = cells.is_some_and(|cells| match bytes {
-                4 => intervals.write_row::<1>(cells, &who),
-                8 => intervals.write_row::<2>(cells, &who),
-                16 => intervals.write_row::<4>(cells, &who),
+            // No closure: its body would be made for any processor.
+            let noted = match (cells, bytes) {
+                (Some(cells), 4) => intervals.write_row::<1>(cells, &who),
+                (Some(cells), 8) => intervals.write_row::<2>(cells, &who),
+                (Some(cells), 16) => intervals.write_row::<4>(cells, &who),
                 _ => false,
-            });
+            };
             // Nothing is left to look at.
             interval = interval.filter(|_| !noted);
         }
         if let (Some(interval), Some(intervals)) = (interval, &mut self.intervals) {
+            fill_row(&mut places, row, bytes);
             let slot = intervals.slot(pc);
             let history = if field == Field::Global { &mut self.history } else { &mut shared.history };
             for lane in lanes(active) {
@@ -207,6 +212,7 @@ impl Machine<'_> {
                     }
                     continue;
                 }
+                fill_row(&mut places, row, bytes);
                 for lane in lanes(active) {
                     write(memory, places[lane] as usize + n * each as usize, each, from[lane]);
                 }
@@ -234,7 +240,8 @@ impl Machine<'_> {
         true
     }
 
-    /// The memory that all lanes go to, and where in it; None: not all go there, or some wrongly.
+    /// The memory that all lanes go to, and where in it: the first place, if they go to places side
+    /// by side, else that of each. None: not all go there, or some wrongly.
     #[inline(always)]
     fn field(
         &mut self,
@@ -246,7 +253,7 @@ impl Machine<'_> {
         active: u32,
         bytes: u32,
         writes: bool,
-    ) -> Option<Field> {
+    ) -> Option<(Field, Option<usize>)> {
         let first = addresses[active.trailing_zeros() as usize];
         let (space, inside) = if space == Space::Generic { windows::resolve(first) } else { (space, first) };
         let window = first.wrapping_sub(inside);
@@ -271,8 +278,20 @@ impl Machine<'_> {
             Space::Local => (Field::Local, window, own, 0, own),
             _ => return None,
         };
-        let limit = size.checked_sub(bytes.into())?;
-        let (mut wrong, aligned) = (0, u64::from(bytes) - 1);
+        let (limit, aligned) = (size.checked_sub(bytes.into())?, u64::from(bytes) - 1);
+        let is_row = field != Field::Local && in_a_row(addresses, active, bytes);
+        if is_row && (field == Field::Global || shared.flying.is_empty()) {
+            let (at, all) = (first.wrapping_sub(start), row_of(bytes));
+            if first & aligned != 0 || at > size || size - at < all as u64 {
+                return None;
+            }
+            let at = at.wrapping_add(base) as usize;
+            if let (Field::Global, Some(footprint)) = (field, &mut self.footprint) {
+                footprint.add_row(at, all, writes);
+            }
+            return Some((field, Some(at)));
+        }
+        let mut wrong = 0;
         for l in 0..LANES {
             let at = addresses[l].wrapping_sub(start);
             // The top bit says that the place is not between the first and the last one.
@@ -289,7 +308,7 @@ impl Machine<'_> {
         {
             lanes(active).for_each(|lane| footprint.add(places[lane] as usize, bytes, writes));
         }
-        (wrong == 0).then_some(field)
+        (wrong == 0).then_some((field, None))
     }
 
     /// Whether somebody has written what lanes read.
@@ -311,10 +330,10 @@ impl Machine<'_> {
             (Field::Shared, _) => &shared.set,
             (Field::Local, _) => &warp.local_set,
         };
-        if let Some(at) = row
-            && set[at..at + row_of(bytes)].iter().fold(1, |all, &byte| all & byte) == 1
-        {
-            return true;
+        if let Some(at) = row {
+            let set = &set[at..at + row_of(bytes)];
+            return set.iter().fold(1, |all, &byte| all & byte) == 1
+                || set.chunks_exact(bytes as usize).all(|own| own.iter().any(|&byte| byte != 0));
         }
         lanes(active).all(|lane| set[places[lane] as usize..][..bytes as usize].iter().any(|&byte| byte != 0))
     }
@@ -338,14 +357,22 @@ impl Machine<'_> {
     }
 }
 
-/// The first place, where all lanes go to places side by side.
+/// Whether all lanes go to addresses side by side.
 #[inline(always)]
-fn in_a_row(places: &[u64; LANES], active: u32, bytes: u32) -> Option<usize> {
+fn in_a_row(addresses: &[u64; LANES], active: u32, bytes: u32) -> bool {
     let mut parted = 0;
     for l in 0..LANES {
-        parted |= places[l] ^ places[0].wrapping_add(l as u64 * u64::from(bytes));
+        parted |= addresses[l] ^ addresses[0].wrapping_add(l as u64 * u64::from(bytes));
     }
-    (active == u32::MAX && parted == 0).then_some(places[0] as usize)
+    active == u32::MAX && parted == 0
+}
+
+/// The places of the lanes of a row, for those who look at one after the other.
+#[inline(always)]
+fn fill_row(places: &mut [u64; LANES], row: Option<usize>, bytes: u32) {
+    if let Some(at) = row {
+        *places = std::array::from_fn(|l| at as u64 + l as u64 * u64::from(bytes));
+    }
 }
 
 /// The bytes of all lanes.
