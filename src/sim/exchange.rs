@@ -114,7 +114,16 @@ impl Machine<'_> {
         }
         // Lanes that the block never had are named as a matter of course: a full mask in a block of
         // 10 threads.
-        let missing = named & !group & warp.begun;
+        let mut missing = named & !group & warp.begun;
+        if matches!(self.code.insts[pc as usize].op, Op::WarpBarrier { .. }) {
+            // Who has left the kernel is not waited for, and nobody gets a value from it (CUDA C++
+            // Programming Guide, "__syncwarp": all threads that have not exited). Those who would
+            // wait behind the branch go on, and come or leave.
+            missing &= warp.live;
+            if missing & split.mask != 0 && split.top().is_some_and(|top| missing & top.mask == 0) {
+                self.part_top(warp, split);
+            }
+        }
         if missing == 0 {
             return None;
         }

@@ -439,6 +439,14 @@ impl Machine<'_> {
     fn left(&mut self, shared: &mut Shared, warp: &mut Warp, lanes: u32) {
         self.end_bulk(shared, warp, lanes);
         shared.left(warp, lanes);
+        // Lanes at a barrier of the warp may have waited for these alone.
+        for split in &mut warp.splits {
+            if let State::Meeting(pc) = split.state
+                && matches!(self.code.insts[pc as usize].op, Op::WarpBarrier { .. })
+            {
+                split.state = State::Ready;
+            }
+        }
     }
 
     /// Goes on at the targets of a branch; a side with nobody on it is left out.

@@ -449,6 +449,27 @@ fn the_last_warp_of_a_block_has_fewer_lanes() {
     assert_eq!(run("mov.u32 %r1, %laneid;\nshfl.sync.idx.b32 %r2, %r1, 20, 31, 0xffffffff;"), 1);
 }
 
+/// A barrier of the warp does not wait for lanes that leave, wherever they are when the first ones
+/// come; for those that wait elsewhere it waits in vain. Other exchanges name lanes that have left
+/// wrongly.
+#[test]
+fn a_barrier_of_the_warp_goes_without_lanes_that_leave() {
+    let run = |sync: &str, rest: &str| {
+        let body = format!(
+            "mov.u32 %r0, %tid.x;\nmov.u32 %r1, 0;\nsetp.lt.u32 %p0, %r0, 2;\n@!%p0 bra ON;\n{sync}\nmov.u32 %r1, 7;\n\
+             ON: {rest}\nsetp.ne.u32 %p1, %r0, 1;\n@%p1 ret;\nld.param.u64 %rd0, [out];\nst.global.u32 [%rd0], %r1;"
+        );
+        let (words, outcome) = run_on(&kernel(&body), 32, 1, &How::default());
+        (words[0] as u32, outcome.findings.len())
+    };
+    let sync = "bar.warp.sync 0xffffffff;";
+    assert_eq!(run(sync, ""), (7, 0));
+    assert_eq!(run("bar.warp.sync 3;", "bar.sync 0;"), (7, 0));
+    assert_eq!(run(sync, "bar.sync 0;").1, 1);
+    assert_eq!(run(sync, "shfl.sync.idx.b32 %r2, %r0, 3, 31, 0xffffffff;").1, 1);
+    assert_eq!(run("vote.sync.all.pred %p2, %p0, 0xffffffff;", "").1, 1);
+}
+
 /// Lanes that write numbers to one element in one store race, unless they are one number but for
 /// rounding.
 #[test]
