@@ -318,6 +318,49 @@ extern "C" fn count_up(data: *mut c_void) {
     unsafe { *data.cast::<u32>() += 1 };
 }
 
+/// An object of the client is ended once, when nobody has it any more: not the client, no graph, no
+/// copy of one and no instance.
+#[test]
+fn objects_live_as_long_as_graphs_that_keep_them() {
+    extern "C" fn end(count: *mut c_void) {
+        // SAFETY: the test gives the place of a number, which outlives the object.
+        unsafe { *count.cast::<u32>() += 1 };
+    }
+    type End = extern "C" fn(*mut c_void);
+    with_cuda(|cuda| {
+        let mut ended = 0u32;
+        let place = &raw mut ended;
+        // SAFETY: the number is there.
+        let ended = || unsafe { place.read() };
+        let (mut object, mut graph, mut copy, mut instance) = (0u64, 0u64, 0u64, 0u64);
+        let create = |object: &mut u64, count: c_uint, flags: c_uint| call!(cuda, "cuUserObjectCreate", object => &mut u64, place.cast() => *mut c_void, end => End, count => c_uint, flags => c_uint);
+        assert_eq!(create(&mut object, 1, 0), INVALID_VALUE);
+        assert_eq!(create(&mut object, 0, 1), INVALID_VALUE);
+        assert_eq!(create(&mut object, 2, 1), 0);
+        assert_eq!(call!(cuda, "cuGraphCreate", &mut graph => &mut u64, 0 => c_uint), 0);
+        let retain = |graph: u64, count: c_uint, flags: c_uint| call!(cuda, "cuGraphRetainUserObject", graph => u64, object => u64, count => c_uint, flags => c_uint);
+        // 1 moves references, of which there are two.
+        assert_eq!(retain(graph, 3, 1), INVALID_VALUE);
+        assert_eq!(retain(graph, 2, 1), 0);
+        assert_eq!(call!(cuda, "cuUserObjectRelease", object => u64, 1 => c_uint), INVALID_VALUE);
+        assert_eq!(call!(cuda, "cuGraphClone", &mut copy => &mut u64, graph => u64), 0);
+        assert_eq!(call!(cuda, "cuGraphInstantiateWithFlags", &mut instance => &mut u64, graph => u64, 0 => u64), 0);
+        let release = |graph: u64, count: c_uint| call!(cuda, "cuGraphReleaseUserObject", graph => u64, object => u64, count => c_uint);
+        assert_eq!((release(graph, 1), release(graph, 2), release(graph, 1)), (0, INVALID_VALUE, 0));
+        assert_eq!(call!(cuda, "cuGraphDestroy", graph => u64), 0);
+        assert_eq!(call!(cuda, "cuGraphDestroy", copy => u64), 0);
+        assert_eq!(ended(), 0);
+        assert_eq!(call!(cuda, "cuGraphExecDestroy", instance => u64), 0);
+        assert_eq!(ended(), 1);
+        // Nobody has it; one that no graph took.
+        assert_eq!(call!(cuda, "cuUserObjectRetain", object => u64, 1 => c_uint), INVALID_VALUE);
+        assert_eq!(create(&mut object, 1, 1), 0);
+        assert_eq!(call!(cuda, "cuUserObjectRetain", object => u64, 1 => c_uint), 0);
+        assert_eq!(call!(cuda, "cuUserObjectRelease", object => u64, 2 => c_uint), 0);
+        assert_eq!(ended(), 2);
+    });
+}
+
 #[test]
 fn functions_of_the_host_run_in_their_turn() {
     with_cuda(|cuda| {

@@ -63,6 +63,7 @@ enum Kind {
     Event,
     Graph,
     Instance,
+    Object,
     Array,
     Image,
 }
@@ -75,7 +76,9 @@ enum Arg {
     A(Kind),
     Size,
     Small,
-    Few,
+    /// Extents of a grid, and of a block.
+    Blocks,
+    Threads,
     /// A place for a result, 64 bytes; what it becomes is of the kind.
     New(Kind),
     Out,
@@ -88,11 +91,13 @@ enum Arg {
     Plane,
     Resource,
     Sampling,
+    /// A function of the client.
+    Code,
     Null,
 }
 
-use Arg::{A, Few, Host, Name, New, Null, Out, Params, Plane, Resource, Sampling, Size, Small, Text};
-use Kind::{Address, Array, Context, Event, Function, Graph, Image, Instance, Linker, Module, Pool, Stream};
+use Arg::{A, Blocks, Code, Host, Name, New, Null, Out, Params, Plane, Resource, Sampling, Size, Small, Text, Threads};
+use Kind::{Address, Array, Context, Event, Function, Graph, Image, Instance, Linker, Module, Object, Pool, Stream};
 
 /// Functions with what they take; no more than 11 arguments.
 const CALLS: &[(&str, &[Arg])] = &[
@@ -173,7 +178,17 @@ const CALLS: &[(&str, &[Arg])] = &[
     ("cuGraphExecDestroy", &[A(Instance)]),
     ("cuGraphExecUpdate_v2", &[A(Instance), A(Graph), Out]),
     ("cuGraphAddEmptyNode", &[Out, A(Graph), Null, Null]),
-    ("cuLaunchKernel", &[A(Function), Few, Few, Few, Few, Few, Few, Few, A(Stream), Params, Null]),
+    ("cuGraphClone", &[New(Graph), A(Graph)]),
+    ("cuUserObjectCreate", &[New(Object), Small, Code, Small, Small]),
+    ("cuUserObjectRetain", &[A(Object), Small]),
+    ("cuUserObjectRelease", &[A(Object), Small]),
+    ("cuGraphRetainUserObject", &[A(Graph), A(Object), Small, Small]),
+    ("cuGraphReleaseUserObject", &[A(Graph), A(Object), Small]),
+    ("cuLaunchHostFunc", &[A(Stream), Code, Null]),
+    (
+        "cuLaunchKernel",
+        &[A(Function), Blocks, Blocks, Blocks, Threads, Threads, Threads, Threads, A(Stream), Params, Null],
+    ),
     ("cuLaunchHostFunc", &[A(Stream), Null, Null]),
     ("cuOccupancyMaxActiveBlocksPerMultiprocessor", &[Out, A(Function), Size, Size]),
     ("cuArrayCreate_v2", &[New(Array), Plane]),
@@ -189,6 +204,9 @@ const CALLS: &[(&str, &[Arg])] = &[
     ("cuGetErrorName", &[Size, Out]),
     ("cuIpcGetMemHandle", &[Out, A(Address)]),
 ];
+
+/// What the client has called.
+extern "C" fn called(_: *mut c_void) {}
 
 type Any = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u64, u64) -> c_int;
 
@@ -272,7 +290,8 @@ fn sequences(seed: u64, count: usize) {
                     A(Address) => value.wrapping_add([0, 0, 0, 0, 4, 1][chance.below(6)]),
                     A(_) => *value,
                     Size => [0, 1, 4, 100, 4096, 1 << 20, 1 << 30, u64::MAX][chance.below(8)],
-                    Few => [1, 1, 1, 1, 1, 2, 0, 33][chance.below(8)],
+                    Blocks => [1, 1, 1, 1, 1, 2, 0, 5][chance.below(8)],
+                    Threads => [1, 1, 1, 1, 1, 2, 0, 33][chance.below(8)],
                     Small => [0, 1, 1, 2, 4, 5, 32, 64][chance.below(8)],
                     Out | New(_) if chance.below(20) == 0 => 0,
                     Out | New(_) => out.as_mut_ptr().expose_provenance() as u64,
@@ -285,6 +304,7 @@ fn sequences(seed: u64, count: usize) {
                     Plane => plane.as_ptr().expose_provenance() as u64,
                     Resource => resource.as_ptr().expose_provenance() as u64,
                     Sampling => sampling.as_ptr().expose_provenance() as u64,
+                    Code => called as *const c_void as u64,
                     Null => 0,
                 };
             }

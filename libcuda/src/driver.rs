@@ -17,6 +17,7 @@ use crate::findings::Findings;
 use crate::graphs::Graph;
 use crate::handles::Table;
 use crate::modules::{Function, Link, Module};
+use crate::objects::{self, References};
 use crate::order::{Kind, Order};
 use crate::pools::Pool;
 use crate::queue::{Queue, Queued};
@@ -46,6 +47,8 @@ pub struct Driver {
     pub graphs: Table<Graph>,
     /// Graphs that can be launched.
     pub instances: Table<Graph>,
+    /// What the client has of objects that graphs keep alive.
+    pub objects: Table<References>,
     /// The context of each block of memory.
     pub owners: HashMap<u64, u64>,
     /// Memory of the client that devices reach: where it lies for them.
@@ -132,6 +135,7 @@ pub fn enter(name: &'static str, queued: bool, call: impl FnOnce(&mut Driver) ->
         }
         let (guard, after) = run_queued(guard);
         drop(guard);
+        objects::end_unused();
         before.and(result).and(after)
     }));
     match result {
@@ -245,6 +249,7 @@ impl Driver {
             images: HashMap::new(),
             graphs: Table::new("graph", 8, Status::InvalidValue),
             instances: Table::new("graph that was instantiated", 9, Status::InvalidValue),
+            objects: Table::new("user object", 11, Status::InvalidValue),
             owners: HashMap::new(),
             registered: HashMap::new(),
             peers: HashSet::new(),

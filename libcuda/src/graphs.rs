@@ -2,10 +2,12 @@
 //! node, to be done as often as it is launched. Nodes are added after those that they depend on:
 //! their order is one of those that the graph allows.
 
+use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use crate::copies::{self, Fill};
 use crate::driver::Driver;
+use crate::objects::References;
 use crate::pointers::{In, Out};
 use crate::status::{Result, Status};
 use crate::streams::{HostFunction, Operation};
@@ -14,6 +16,8 @@ use crate::streams::{HostFunction, Operation};
 pub struct Graph {
     /// The device of each node, and what it does there; some do nothing.
     nodes: Vec<(usize, Option<Operation>)>,
+    /// The client's objects that it keeps alive, by their handles.
+    pub objects: HashMap<u64, References>,
 }
 
 impl Graph {
@@ -144,6 +148,19 @@ pub fn copy(driver: &mut Driver, graph: Out<u64>, original: u64) -> Result {
     let copy = driver.graphs.get(original)?.clone();
     let made = driver.graphs.add(copy);
     graph.set(made)
+}
+
+/// The node of a copy that stands for one of the original.
+pub fn node_of_copy(driver: &mut Driver, found: Out<u64>, original: u64, copy: u64) -> Result {
+    let (number, of_graph) = ((original & NUMBER) as usize, original & !NUMBER);
+    let is_known = driver.graphs.iter().any(|(graph, _)| graph << 20 == of_graph);
+    if !is_known {
+        return Err(Status::InvalidValue.because(format!("{original:#x} is no node of a graph")));
+    }
+    match number < driver.graphs.get(copy)?.nodes.len() {
+        true => found.set(node(copy, number)?),
+        false => Err(Status::InvalidValue.because(format!("the copy has no node for {original:#x}"))),
+    }
 }
 
 pub fn destroy(driver: &mut Driver, graph: u64) -> Result {

@@ -12,6 +12,7 @@
 //! | `arrays` | what are arrays, textures and surfaces? |
 //! | `images`, `linking`, `modules` | where is the PTX, how do texts become one, and what is in it? |
 //! | `launch`, `interrupt`, `streams`, `graphs` | what is run, and what ends it early? |
+//! | `objects` | what do graphs keep alive for the client? |
 //! | `order`, `queue` | what orders the work of streams, and in what order does it run? |
 //! | `findings` | how does the user learn what is wrong? |
 
@@ -32,6 +33,7 @@ mod launch;
 mod linking;
 mod memory;
 mod modules;
+mod objects;
 mod order;
 mod pointers;
 mod pools;

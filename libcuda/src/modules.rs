@@ -342,10 +342,13 @@ pub fn attribute(driver: &mut Driver, value: Out<c_int>, attribute: c_int, funct
     let capability = driver.capability();
     let function = driver.functions.get(function)?;
     let code = &function.code;
+    // Of the module: which of them a kernel needs, the assembler knows.
+    let variables = &driver.modules.get(function.module)?.loaded.variables;
+    let constants: u64 = variables.iter().filter(|v| v.space == ptx::Space::Const).map(|v| v.bytes).sum();
     value.set(match attribute {
         0 => code.required_threads.or(code.max_threads).map_or(1024, |most| most.min(1024) as c_int),
         1 => code.shared_bytes as c_int,
-        2 => 0,
+        2 => constants as c_int,
         3 => code.local_bytes as c_int,
         4 => function.registers() as c_int,
         5 => (function.version.0 * 10 + function.version.1) as c_int,

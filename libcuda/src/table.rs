@@ -8,7 +8,9 @@ use crate::driver::{self, enter, enter_free};
 use crate::pointers::{In, Out, Text};
 use crate::pools::Location;
 use crate::status::{Result, Status};
-use crate::{arrays, client, contexts, copies, devices, graphs, launch, memory, modules, pools, streams, tensors};
+use crate::{
+    arrays, client, contexts, copies, devices, graphs, launch, memory, modules, objects, pools, streams, tensors,
+};
 
 /// The code of an entry point.
 struct Entry(*const c_void);
@@ -304,6 +306,12 @@ entry_points! {
     cuGraphCreate(graph: Out<u64>, flags: c_uint) = graphs::create;
     cuGraphClone(graph: Out<u64>, original: u64) = graphs::copy;
     cuGraphDestroy(graph: u64) = graphs::destroy;
+    cuGraphNodeFindInClone(node: Out<u64>, original: u64, copy: u64) = graphs::node_of_copy;
+    cuUserObjectCreate(object: Out<u64>, data: *mut c_void, end: Option<extern "C" fn(*mut c_void)>, count: c_uint, flags: c_uint) = objects::create;
+    cuUserObjectRetain(object: u64, count: c_uint) = objects::retain;
+    cuUserObjectRelease(object: u64, count: c_uint) = objects::release;
+    cuGraphRetainUserObject(graph: u64, object: u64, count: c_uint, flags: c_uint) = objects::graph_retain;
+    cuGraphReleaseUserObject(graph: u64, object: u64, count: c_uint) = objects::graph_release;
     cuGraphGetNodes(graph: u64, nodes: Out<u64>, count: Out<usize>) = graphs::nodes;
     cuGraphInstantiate_v2(instance: Out<u64>, graph: u64, error: Out<u64>, log: Out<c_char>, bytes: usize) = graphs::instantiate_old;
     cuGraphInstantiateWithFlags(instance: Out<u64>, graph: u64, flags: u64) = graphs::instantiate;
@@ -340,7 +348,7 @@ refusals! {
     "launches of several devices at once are not simulated; launch on each":
         cuLaunchCooperativeKernelMultiDevice;
     "graphs in graphs, nodes of events and of conditions are not simulated; capture a stream":
-        cuGraphAddChildGraphNode cuGraphAddNode cuGraphAddNode_v2 cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
+        cuGraphAddChildGraphNode cuGraphChildGraphNodeGetGraph cuGraphAddNode cuGraphAddNode_v2 cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
     "waiting for values in memory is not simulated; use events":
         cuStreamWaitValue32 cuStreamWaitValue32_v2 cuStreamWaitValue64 cuStreamWaitValue64_v2 cuStreamWriteValue32
         cuStreamWriteValue32_v2 cuStreamWriteValue64 cuStreamWriteValue64_v2;
