@@ -150,6 +150,8 @@ def main():
                 skipped.setdefault(answer.splitlines()[0], []).append(name)
             else:
                 (passed if answer else failed).append(name)
+            if answer is False:
+                print(f"fails: {name}", file=sys.stderr)
         print(f"{module}: {len(passed)} passed, {len(failed)} failed so far", file=sys.stderr, flush=True)
     count = len(passed) + len(failed)
     print(f"{len(passed)} of {count} tests pass ({100 * len(passed) / max(count, 1):.1f} %)")

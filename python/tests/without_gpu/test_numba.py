@@ -192,6 +192,16 @@ def test_its_twin_is_silent(gpu, name):
     assert (ran.code, ran.codes()) == (0, []), ran.said
 
 
+@pytest.mark.parametrize("size", [10, 128, 1000, 5000])
+def test_reductions_of_numba(gpu, size):
+    """Two lanes come to a barrier of the warp in a branch, and the others leave the kernel: nobody waits for these."""
+    ran = gpu(HEAD + f"""
+total = cuda.reduce(lambda a, b: a + b)
+print(total(cuda.to_device(np.arange({size}.0))))
+""")
+    assert (ran.code, ran.out, ran.codes()) == (0, f"{size * (size - 1) / 2}\n", []), ran.said
+
+
 def test_the_package_has_the_command(tmp_path):
     """`python -m kc gpu` runs a program by the same interpreter, with the driver that the package carries."""
     import os
