@@ -10,6 +10,7 @@
 # make vsix      the VS Code extension: editors/vscode/kc.vsix (needs npm)
 # make bench     start-up and compile latency, and what a launch costs
 # make gpu-whole every test of the simulated driver, of which `make test` takes a sample; TINYGRAD=FOLDER adds tinygrad's
+# make gpu-asan  20,000 random sequences of calls of the simulated driver, under address sanitizer
 # make gpu-kit   out/gpu-kit: a folder to take to a machine with a GPU; `run.sh` there tests and times (tests/gpu)
 # make hooks     checks of commit messages, for this checkout: scripts/hooks
 # make clean     removes build products, but not what was installed
@@ -24,7 +25,7 @@ NO_PATHS := RUSTFLAGS="$$RUSTFLAGS --remap-path-prefix=$(CURDIR)=kc --remap-path
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := $(NO_PATHS) cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
-.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu gpu-whole wheel sdist site vsix gpu-kit hooks clean
+.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu gpu-whole gpu-asan wheel sdist site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
@@ -87,6 +88,12 @@ gpu-whole: release
 	KC=$(CURDIR)/$(KC) KC_WHOLE=1 .env-gpu/bin/python -m pytest -q python/tests/without_gpu
 	KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/numba_suite.py
 	if [ -n "$(TINYGRAD)" ]; then KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/tinygrad_ops.py $(TINYGRAD); fi
+
+# Stable Rust has the sanitizer's library, and the option for it behind RUSTC_BOOTSTRAP. LLVM stays as it is.
+gpu-asan:
+	@scripts/setup.sh build
+	eval "$$(scripts/setup.sh env)" && RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_BUILD_TARGET=x86_64-unknown-linux-gnu \
+		CARGO_TARGET_DIR=target/asan cargo test --no-default-features --features llvm-dynamic --test gpu_fuzz -- --ignored many
 
 wheel:
 	@scripts/setup.sh python
