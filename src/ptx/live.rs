@@ -118,6 +118,20 @@ impl Walk<'_, '_> {
     }
 }
 
+/// Of each register of a function whether it stands at one place at most: nothing comes of its
+/// value.
+pub fn stand_alone(body: &Body) -> Vec<bool> {
+    let mut counts = vec![0u32; body.registers.len()];
+    for instruction in &body.instructions {
+        registers(instruction, &mut |register, _| {
+            if let Some(count) = counts.get_mut(register as usize) {
+                *count += 1;
+            }
+        });
+    }
+    counts.into_iter().map(|count| count <= 1).collect()
+}
+
 /// The registers of an instruction, and whether it writes them.
 fn registers(instruction: &Instruction, see: &mut dyn FnMut(Register, bool)) {
     if let Some((guard, _)) = instruction.guard {

@@ -18,7 +18,7 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use live::{Live, live};
+pub use live::{Live, live, stand_alone};
 pub use parse::parse;
 
 use std::fmt;

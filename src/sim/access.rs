@@ -63,7 +63,12 @@ impl Machine<'_> {
             return;
         }
         for lane in lanes(active) {
-            let touched = touched(access.space, addresses[lane], bytes, false);
+            let whole = touched(access.space, addresses[lane], bytes, false);
+            if whole.address & u64::from(bytes - 1) != 0 {
+                self.findings.add(What::Misaligned(whole), pc, warp.thread(lane as u32));
+                continue;
+            }
+            let touched = Touched { bytes: access.needed, ..whole };
             let swapped = access.swap != Swap::No;
             let Some(place) = self.place(shared, warp, touched, lane, pc, swapped) else { continue };
             match access.swap {
@@ -78,7 +83,7 @@ impl Machine<'_> {
             if access.order != Order::Weak {
                 self.acquire(shared.number, warp, place, touched);
             }
-            for (n, reg) in access.values.iter().enumerate() {
+            for (n, reg) in access.values.iter().enumerate().take((access.needed / access.bytes) as usize) {
                 let Some(reg) = reg else { continue };
                 let value = self.get(shared, warp, place, n as u32 * access.bytes, access.bytes);
                 warp.regs[*reg as usize][lane] = extended(access, value);
@@ -186,7 +191,7 @@ impl Machine<'_> {
     /// [`super::Memory::piece`].
     #[inline]
     fn place(&mut self, shared: &Shared, warp: &Warp, t: Touched, lane: usize, pc: u32, words: bool) -> Option<Place> {
-        if t.address & u64::from(t.bytes - 1) != 0 {
+        if t.address & u64::from(t.bytes.next_power_of_two() - 1) != 0 {
             self.findings.add(What::Misaligned(t), pc, warp.thread(lane as u32));
             return None;
         }

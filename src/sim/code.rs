@@ -240,6 +240,9 @@ pub struct Access {
     pub values: Box<[Option<Reg>]>,
     /// Of an element.
     pub bytes: u32,
+    /// Of all elements, up to the last one that something comes of. Compilers load four where three
+    /// are wanted: the fourth may lie beyond the array, as the hardware never misses it.
+    pub needed: u32,
     /// Extends the sign to so many bits.
     pub sign: Option<u32>,
     pub order: Order,

@@ -470,6 +470,33 @@ fn a_barrier_of_the_warp_goes_without_lanes_that_leave() {
     assert_eq!(run("vote.sync.all.pred %p2, %p0, 0xffffffff;", "").1, 1);
 }
 
+/// NVRTC loads four elements at once where three are wanted. Of the fourth nothing comes: it may lie
+/// beyond the array, be unset, and be written meanwhile.
+#[test]
+fn elements_that_nothing_comes_of_are_not_loaded() {
+    let run = |address: &str, used: &str, words: usize| {
+        let body = format!(
+            "ld.param.u64 %rd0, [out];\nld.global.v4.f32 {{%f1, %f2, %f3, %f4}}, [{address}];\nadd.f32 %f0, %f1, {used};"
+        );
+        run_on(&kernel(&body), 1, words, &How::default()).1.findings.len()
+    };
+    // Of 8 bytes two elements are there.
+    assert_eq!((run("%rd0", "%f2", 1), run("%rd0", "%f3", 1)), (0, 1));
+    assert_eq!((run("%rd0+16", "%f2", 3), run("%rd0+16", "%f2", 2)), (0, 1));
+    assert_eq!(run("%rd0+8", "%f2", 4), 1, "four are aligned as such");
+    // Another thread writes what nothing comes of.
+    let races = |use_of_last: &str| {
+        let body = format!(
+            "mov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [out];\nsetp.eq.u32 %p0, %r0, 32;\n@%p0 st.global.f32 [%rd0+12], 0f3F800000;\n\
+             setp.eq.u32 %p1, %r0, 0;\n@!%p1 ret;\nld.global.v4.f32 {{%f1, %f2, %f3, %f4}}, [%rd0];\n\
+             add.f32 %f0, %f1, %f2;\nadd.f32 %f0, %f0, %f3;\n{use_of_last}"
+        );
+        let (_, outcome) = run_on(&kernel(&body), 64, 2, &How::default());
+        outcome.findings.iter().filter(|finding| matches!(finding.what, What::Race(..))).count()
+    };
+    assert_eq!((races(""), races("add.f32 %f0, %f0, %f4;")), (0, 1));
+}
+
 /// Lanes that write numbers to one element in one store race, unless they are one number but for
 /// rounding.
 #[test]

@@ -55,6 +55,9 @@ impl Machine<'_> {
             return false;
         }
         let bytes = access.bytes * access.values.len() as u32;
+        if access.needed != bytes {
+            return false;
+        }
         if access.space == Space::Param {
             return self.load_parameter(warp, access, addresses, active);
         }

@@ -103,12 +103,20 @@ impl<'t> Decoder<'_, 't> {
                 (false, _) => Some(self.read_at_least(i, value, ty)?),
             });
         }
+        let is_read = |value: &Operand| match value {
+            Operand::Register(register) => !self.unread.get(*register as usize).copied().unwrap_or(false),
+            value => *value != Operand::Sink,
+        };
+        // What is read of one element is read, whatever comes of it.
+        let last = list.iter().rposition(is_read).filter(|_| loads && order == Order::Weak && list.len() > 1);
+        let needed = ty.bytes() * last.map_or(list.len(), |last| last + 1) as u32;
         let (base, offset) = self.place(i, address)?;
         if !loads && (space == Space::Const || constant) {
             return Err(Error::malformed(i.at, "a store to what can only be read"));
         }
         let values = regs.into();
-        let access = Access { space, base, offset, values, bytes: ty.bytes(), sign, order, constant, swap: Swap::No };
+        let access =
+            Access { space, base, offset, values, bytes: ty.bytes(), needed, sign, order, constant, swap: Swap::No };
         Ok(if loads { Op::Load(Box::new(access)) } else { Op::Store(Box::new(access)) })
     }
 

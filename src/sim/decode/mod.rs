@@ -26,7 +26,7 @@ use self::modifiers::Modifiers;
 use super::code::{Class, Code, Inst, Logic, Math, NOWHERE, Op, PredIn, Reg, Special};
 use super::value::{LANES, Lanes};
 use super::{dropped, graph};
-use crate::ptx::{Error, Instruction, Kind, Module, Operand, Register, Result, Space, Type};
+use crate::ptx::{Error, Instruction, Kind, Module, Operand, Register, Result, Space, Type, stand_alone};
 
 /// The two predicates that always stand.
 const TRUE: PredIn = PredIn { pred: 0, negated: false };
@@ -46,6 +46,7 @@ pub fn decode_loaded(module: &Module, entry: &str, loaded: &Loaded) -> Result<Co
         layout: &layout,
         function: 0,
         registers: Vec::new(),
+        unread: Vec::new(),
         regs: 0,
         preds: 1,
         constants: HashMap::new(),
@@ -66,6 +67,7 @@ pub fn decode_loaded(module: &Module, entry: &str, loaded: &Loaded) -> Result<Co
         let Some(body) = &module.functions[f].body else { continue };
         decoder.function = f;
         decoder.registers = slots;
+        decoder.unread = stand_alone(body);
         let start = insts.len();
         for instruction in &body.instructions {
             insts.push(decoder.instruction(instruction, start as u32, &starts)?);
@@ -141,6 +143,8 @@ struct Decoder<'m, 't> {
     /// The function that is decoded.
     function: usize,
     registers: Vec<Slot>,
+    /// Its registers whose values nothing comes of.
+    unread: Vec<bool>,
     regs: u32,
     preds: u32,
     constants: HashMap<u64, Reg>,
