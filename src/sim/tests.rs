@@ -470,6 +470,29 @@ fn a_barrier_of_the_warp_goes_without_lanes_that_leave() {
     assert_eq!(run("vote.sync.all.pred %p2, %p0, 0xffffffff;", "").1, 1);
 }
 
+/// Conversions to floats of 16 bits, in all directions: by hand, 1 + 2^-9 lies between 1 and the
+/// next bfloat16, 1 + 2^-7; 2049 between two float16s, of which 2048 is the even one.
+#[test]
+fn floats_of_sixteen_bits_are_rounded_in_all_directions() {
+    let given = |convert: &str| value(&format!("{convert}\ncvt.u64.u16 %rd8, %rs1;"));
+    let float = |how: &str, bits: &str| given(&format!("mov.f32 %f1, {bits};\ncvt.{how}.f32 %rs1, %f1;"));
+    assert_eq!((float("rn.bf16", "0f3F804000"), float("rz.bf16", "0f3F804000")), (0x3f80, 0x3f80));
+    assert_eq!((float("rn.bf16", "0f3F80C000"), float("rz.bf16", "0f3F80C000")), (0x3f81, 0x3f80));
+    assert_eq!((float("rn.bf16", "0fBF80C000"), float("rz.bf16", "0fBF80C000")), (0xbf81, 0xbf80));
+    // The largest float32 is beyond the largest bfloat16.
+    assert_eq!((float("rn.bf16", "0f7F7FFFFF"), float("rz.bf16", "0f7F7FFFFF")), (0x7f80, 0x7f7f));
+    let int = |how: &str, x: i64| given(&format!("mov.u64 %rd1, {x};\ncvt.{how}.s64 %rs1, %rd1;"));
+    let all = |to: &str, x| ["rn", "rz", "rm", "rp"].map(|how| int(&format!("{how}.{to}"), x));
+    assert_eq!(all("f16", 2049), [0x6800, 0x6800, 0x6800, 0x6801]);
+    assert_eq!(all("f16", -2049), [0xe800, 0xe800, 0xe801, 0xe800]);
+    assert_eq!(all("bf16", 259), [0x4382, 0x4381, 0x4381, 0x4382]);
+    assert_eq!(all("bf16", -259), [0xc382, 0xc381, 0xc382, 0xc381]);
+    assert_eq!(all("bf16", 256), [0x4380; 4]);
+    let whole = |how: &str| given(&format!("mov.b16 %rs2, 0xc020;\ncvt.{how}.bf16.bf16 %rs1, %rs2;"));
+    assert_eq!(["rni", "rzi", "rmi", "rpi"].map(whole), [0xc000, 0xc000, 0xc040, 0xc000], "-2.5");
+    assert_eq!(given("mov.b16 %rs2, 0x3e00;\ncvt.rn.bf16.f16 %rs1, %rs2;"), 0x3fc0, "1.5");
+}
+
 /// NVRTC loads four elements at once where three are wanted. Of the fourth nothing comes: it may lie
 /// beyond the array, be unset, and be written meanwhile.
 #[test]

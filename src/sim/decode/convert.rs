@@ -107,12 +107,8 @@ fn of_int(round: Round, to: Type, from: Type) -> Option<Alu> {
             match (to.kind, to.bits) {
                 (Kind::Float, 32) => Some(lanes!(|a: $from| parts(a as i128).round32($how))),
                 (Kind::Float, 64) => Some(lanes!(|a: $from| parts(a as i128).round64($how))),
-                (Kind::Float, 16) if $how == Round::Near => {
-                    Some(lanes!(|a: $from| f16::from_f64(parts(a as i128).odd())))
-                }
-                (Kind::Brain, _) if $how == Round::Near => {
-                    Some(lanes!(|a: $from| bf16::from_f64(parts(a as i128).odd())))
-                }
+                (Kind::Float, 16) => Some(lanes!(|a: $from| short(parts(a as i128).odd(), $how))),
+                (Kind::Brain, _) => Some(lanes!(|a: $from| brain(parts(a as i128).odd(), $how))),
                 _ => None,
             }
         };
@@ -158,6 +154,37 @@ fn rounded(x: f64, how: Round) -> f64 {
         Round::Zero => x.trunc(),
         Round::Down => x.floor(),
         Round::Up => x.ceil(),
+    }
+}
+
+/// A number as a float of 16 bits.
+fn short(x: f64, how: Round) -> f16 {
+    let near = f16::from_f64(x);
+    f16::from_bits(toward(x, how, near.to_bits(), near.to_f64()))
+}
+
+fn brain(x: f64, how: Round) -> bf16 {
+    let near = bf16::from_f64(x);
+    bf16::from_bits(toward(x, how, near.to_bits(), near.to_f64()))
+}
+
+/// The bits of the float in a direction, or those of the nearest one, which is `near`.
+fn toward(x: f64, how: Round, bits: u16, near: f64) -> u16 {
+    let (above, below) = (near > x, near < x);
+    let is_negative = bits >> 15 == 1;
+    let smaller = match how {
+        Round::Near => return bits,
+        Round::Zero if is_negative => below,
+        Round::Zero => above,
+        // Up is to zero below it, and away from it above.
+        Round::Down if above => !is_negative,
+        Round::Up if below => is_negative,
+        Round::Down | Round::Up => return bits,
+    };
+    match how {
+        Round::Zero if !smaller => bits,
+        _ if smaller => bits - 1,
+        _ => bits + 1,
     }
 }
 
@@ -254,6 +281,18 @@ fn between_floats(m: &mut Modifiers, to: Type, from: Type) -> Option<Alu> {
         ((Kind::Brain, _), (Kind::Float, 64), _, false, false) => Some(lanes!(|a: bf16| a.to_f64())),
         ((Kind::Float, 32), (Kind::Brain, _), Round::Near, false, false) => Some(lanes!(|a: f32| bf16::from_f32(a))),
         ((Kind::Float, 64), (Kind::Brain, _), Round::Near, false, false) => Some(lanes!(|a: f64| bf16::from_f64(a))),
+        ((Kind::Float, 32), (Kind::Float, 16), Round::Zero, false, false) => {
+            Some(lanes!(|a: f32| short(a.into(), Round::Zero)))
+        }
+        ((Kind::Float, 32), (Kind::Brain, _), Round::Zero, false, false) => {
+            Some(lanes!(|a: f32| brain(a.into(), Round::Zero)))
+        }
+        ((Kind::Float, 16), (Kind::Brain, _), Round::Near, false, false) => {
+            Some(lanes!(|a: f16| bf16::from_f32(a.to_f32())))
+        }
+        ((Kind::Brain, _), (Kind::Float, 16), Round::Near, false, false) => {
+            Some(lanes!(|a: bf16| f16::from_f32(a.to_f32())))
+        }
         // Two numbers make a pair, the first of them its upper half.
         ((Kind::Float, 32), (Kind::HalfPair, _), Round::Near, false, false) => {
             Some(lanes!(|a: f32, b: f32| (f16::from_f32(a).bits() << 16 | f16::from_f32(b).bits()) as u32))
@@ -276,6 +315,7 @@ fn to_whole_float(how: Round, ftz: bool, sat: bool, to: Type, from: Type) -> Opt
                 (Kind::Float, 32, true) => Some(lanes!(|a: f32| rounded(flush(a).into(), $how) as f32)),
                 (Kind::Float, 64, false) => Some(lanes!(|a: f64| rounded(a, $how))),
                 (Kind::Float, 16, false) => Some(lanes!(|a: f16| f16::from_f64(rounded(a.to_f64(), $how)))),
+                (Kind::Brain, _, false) => Some(lanes!(|a: bf16| bf16::from_f64(rounded(a.to_f64(), $how)))),
                 _ => None,
             }
         };
