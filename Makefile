@@ -89,10 +89,11 @@ gpu-whole: release
 	KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/numba_suite.py
 	if [ -n "$(TINYGRAD)" ]; then KC=$(CURDIR)/$(KC) .env-gpu/bin/python python/tests/without_gpu/tinygrad_ops.py $(TINYGRAD); fi
 
-# Stable Rust has the sanitizer's library, and the option for it behind RUSTC_BOOTSTRAP. LLVM stays as it is.
+# Stable Rust has the sanitizer's library, and the option for it behind RUSTC_BOOTSTRAP. The test has the library, and the driver
+# takes it from there. LLVM stays as it is.
 gpu-asan:
 	@scripts/setup.sh build
-	eval "$$(scripts/setup.sh env)" && RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_BUILD_TARGET=x86_64-unknown-linux-gnu \
+	eval "$$(scripts/setup.sh env)" && RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address -Clink-arg=-rdynamic" CARGO_BUILD_TARGET=x86_64-unknown-linux-gnu \
 		CARGO_TARGET_DIR=target/asan cargo test --no-default-features --features llvm-dynamic --test gpu_fuzz -- --ignored many
 
 wheel:
