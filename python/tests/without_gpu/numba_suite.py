@@ -34,6 +34,7 @@ LEFT_OUT = [
     (r"profil|nvtx", "a profiler"),
     (r"cupy|torch", "other libraries"),
     (r"test_struct_model_type_arr", "the test itself writes beyond its arrays, of one element each, which is found"),
+    (r"test_dispatcher_cpointer_arguments", "the test itself goes over 16 elements of arrays that have 10, which is found"),
     (r"test_device_arch_specific", "the test itself changes a tensor map in 4 bytes of shared memory, which is found"),
 ]
 
@@ -116,6 +117,14 @@ def here(module, file, chosen):
 
 def results(module, chosen=()):
     """What becomes of the tests of a module: True, False, why it is skipped, or None where it is left out."""
+    found = in_a_process(module, chosen)
+    # An error of a kernel stays: who fails after somebody else has a process of its own.
+    for name in [name for name, passed in found.items() if passed is False][1:]:
+        found |= in_a_process(module, [name])
+    return found
+
+
+def in_a_process(module, chosen=()):
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "results.json"
         command = [KC, "gpu", "--devices", "2", "--checks", "none", "--", sys.executable, "-W", "ignore", __file__, "--here", str(file), module]
@@ -126,7 +135,8 @@ def results(module, chosen=()):
         if LOG:
             with open(LOG, "a") as all:
                 all.write(log.read_text(errors="replace"))
-        return json.loads(file.read_text()) if file.is_file() else {f"{module} (does not load)": False}
+        # What misses another library does not even load.
+        return json.loads(file.read_text()) if file.is_file() else {f"{module} (does not load)": False if reason(module) is None else None}
 
 
 def main():
