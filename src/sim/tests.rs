@@ -490,6 +490,12 @@ fn floats_of_sixteen_bits_are_rounded_in_all_directions() {
     assert_eq!(all("bf16", 256), [0x4380; 4]);
     let whole = |how: &str| given(&format!("mov.b16 %rs2, 0xc020;\ncvt.{how}.bf16.bf16 %rs1, %rs2;"));
     assert_eq!(["rni", "rzi", "rmi", "rpi"].map(whole), [0xc000, 0xc000, 0xc040, 0xc000], "-2.5");
+    // -1 x 2 + 1, and 1 x 2 + 1, cut at 0.
+    let fused = |a: &str| {
+        let registers = format!("mov.b16 %rs2, {a};\nmov.b16 %rs3, 0x4000;\nmov.b16 %rs4, 0x3f80;");
+        given(&format!("{registers}\nfma.rn.relu.bf16 %rs1, %rs2, %rs3, %rs4;"))
+    };
+    assert_eq!((fused("0xbf80"), fused("0x3f80")), (0, 0x4040));
     assert_eq!(given("mov.b16 %rs2, 0x3e00;\ncvt.rn.bf16.f16 %rs1, %rs2;"), 0x3fc0, "1.5");
 }
 

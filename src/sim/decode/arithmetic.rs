@@ -233,16 +233,28 @@ fn half_float(opcode: &str, m: &mut Modifiers, ty: Type) -> Option<Alu> {
         "sub" => halves!(m, ty, |a, b| a - b),
         "mul" => halves!(m, ty, |a, b| a * b),
         "fma" => {
-            if m.take("ftz") || m.take("sat") || m.take("relu") {
+            if m.take("ftz") || m.take("sat") {
                 return None;
             }
+            let relu = m.take("relu");
             fn fused16(a: f16, b: f16, c: f16) -> f16 {
                 f16::from_f64(fused(a.to_f64(), b.to_f64(), c.to_f64()))
             }
             fn fused_brain(a: bf16, b: bf16, c: bf16) -> bf16 {
                 bf16::from_f64(fused(a.to_f64(), b.to_f64(), c.to_f64()))
             }
+            // Zero stays of both signs, and what is no number stays so.
+            fn positive16(x: f16) -> f16 {
+                if x < f16::ZERO { f16::ZERO } else { x }
+            }
+            fn positive_brain(x: bf16) -> bf16 {
+                if x < bf16::ZERO { bf16::ZERO } else { x }
+            }
             match ty.kind {
+                Kind::Float if relu => Some(lanes!(|a: f16, b: f16, c: f16| positive16(fused16(a, b, c)))),
+                Kind::HalfPair if relu => Some(pairs!(f16, |a, b, c| positive16(fused16(a, b, c)))),
+                Kind::Brain if relu => Some(lanes!(|a: bf16, b: bf16, c: bf16| positive_brain(fused_brain(a, b, c)))),
+                Kind::BrainPair if relu => Some(pairs!(bf16, |a, b, c| positive_brain(fused_brain(a, b, c)))),
                 Kind::Float => Some(lanes!(|a: f16, b: f16, c: f16| fused16(a, b, c))),
                 Kind::HalfPair => Some(pairs!(f16, |a, b, c| fused16(a, b, c))),
                 Kind::Brain => Some(lanes!(|a: bf16, b: bf16, c: bf16| fused_brain(a, b, c))),
