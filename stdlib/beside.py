@@ -75,6 +75,20 @@ def _nudged_normalize(a: Vec[N, Float], how: int) -> Vec[N, Float]:
 
 
 @func
+def _nudged_direction(a: Vec[N, Float], how: int) -> Vec[N, Float]:
+    """`a`, moved if all its components are 0: a short vector has a direction, though its square may be 0."""
+    if a == Vec[N, Float]():
+        return _nudged_zero(a, how)
+    return a
+
+
+@func
+def _nudged_cosine_similarity(a: Vec[N, Float], b: Vec[N, Float], how: int) -> Float:
+    """`cosine_similarity` beside the zero vector."""
+    return cosine_similarity(_nudged_direction(a, how), _nudged_direction(b, how))
+
+
+@func
 def _nudged_length(a: Quat[Float], how: int) -> Float:
     """`length` beside zero."""
     return length(_nudged_zero(a, how))

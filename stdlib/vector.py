@@ -2,7 +2,7 @@
 # machine.
 #
 # Sums run from the first component to the last, so results do not depend on the back end. `length`
-# has derivative 0 at the zero vector, where it has a kink.
+# has derivative 0 at the zero vector, where it has a kink; so has `cosine_similarity`.
 
 
 # ---- Products
@@ -167,6 +167,45 @@ def norm_pseudo_huber(v: Vec[N, Float], delta: Float = 1.0) -> Float:
 def smooth_normalize(v: Vec[N, Float], delta: Float = 1.0) -> Vec[N, Float]:
     """`v / norm_pseudo_huber(v, delta)`: like `normalize` for long vectors, and smooth at the zero vector."""
     return v / norm_pseudo_huber(v, delta)
+
+
+@func
+def cosine_similarity(a: Vec[N, Float], b: Vec[N, Float]) -> Float:
+    """Cosine of the angle between `a` and `b`, from -1 to 1: `dot(a, b) / (length(a) * length(b))`, which neither large nor small
+    components take out of range. 0 where `a` or `b` is the zero vector; elsewhere NaN if a component is infinite or NaN. Its
+    derivative where `a` or `b` is the zero vector is taken as 0. kc's own.
+
+    ```python
+    wp.expect_near(wp.cosine_similarity(wp.vec2(3.0, 4.0), wp.vec2(0.0, 2.0)), 0.8)
+    ```
+    """
+    return Float(_cosine(_near_one(_wide(a)), _near_one(_wide(b))))
+
+
+@func
+def _near_one(a: Vec[N, Float]) -> Vec[N, Float]:
+    """`a` times the power of two that brings its largest component to about 1."""
+    return a * _scale(max(abs(a)))
+
+
+@func
+def _cosine(a: Vec[N, Float], b: Vec[N, Float]) -> Float:
+    """The cosine of vectors whose squares are in range."""
+    p = length_sq(a)
+    q = length_sq(b)
+    if p == Float(0.0) or q == Float(0.0):
+        return Float(0.0)
+    # The root of the product: of equal vectors it is their square, and the cosine exactly 1.
+    c = dot(a, b) / sqrt(p * q)
+    # Rounding may go beyond 1. The derivative there is that of the cosine, not the bound's.
+    return c + detach(clamp(c, Float(-1.0), Float(1.0)) - c)
+
+
+@func
+@zero_grad("a truth value")
+def _degenerate_cosine_similarity(a: Vec[N, Float], b: Vec[N, Float], adj_ret: Float) -> bool:
+    """the zero vector has no direction; the derivative of the cosine was taken as 0"""
+    return adj_ret != Float(0.0) and (a == Vec[N, Float]() or b == Vec[N, Float]())
 
 
 # ---- Order

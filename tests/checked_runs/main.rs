@@ -246,6 +246,12 @@ def normalize(d: wp.array(dtype=F), y: wp.array(dtype=F)):
 
 
 @wp.kernel
+def cosine(d: wp.array(dtype=F), y: wp.array(dtype=F)):
+    i = wp.tid()
+    y[i] = wp.cosine_similarity(V3(F(1.0), F(2.0), F(3.0)), V3(d[i] * F(1.0e-15), F(0.0), d[i]))
+
+
+@wp.kernel
 def normalize_quat(d: wp.array(dtype=F), y: wp.array(dtype=F)):
     i = wp.tid()
     y[i] = wp.normalize(Q(d[i], F(0.0), F(0.0), d[i]))[0]
@@ -377,6 +383,7 @@ fn gradients_at_degenerate_points_are_noted() {
     let kernels = [
         ("length", 1, 1),
         ("normalize", 1, 1),
+        ("cosine", 1, 1),
         ("normalize_quat", 1, 1),
         ("atan2", 1, 1),
         ("arcs", 1, 1),
@@ -545,6 +552,12 @@ def cofactors(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(
 
 
 @wp.kernel
+def projection(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
+    i = wp.tid()
+    y[i] = wp.vec3(wp.cosine_similarity(x[i], wp.vec3(1.0, 2.0, 3.0)) * wp.length(x[i]))
+
+
+@wp.kernel
 def masked(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dtype=wp.vec3)):
     i = wp.tid()
     y[i] = wp.normalize(x[i]) * m[i] + wp.normalize(x[i]) * 0.0
@@ -572,8 +585,18 @@ def branch(x: wp.array(dtype=wp.vec3), m: wp.array(dtype=float), y: wp.array(dty
         y[i] = x[i] / l * l
 "#;
 
-const NOTED: [&str; 9] =
-    ["direction", "exponential", "logarithm", "polar", "angle", "guarded", "friction", "bent", "cofactors"];
+const NOTED: [&str; 10] = [
+    "direction",
+    "exponential",
+    "logarithm",
+    "polar",
+    "angle",
+    "guarded",
+    "friction",
+    "bent",
+    "cofactors",
+    "projection",
+];
 
 /// A factor 0 hides no convention that decides: what the gradient is beside the point shows it.
 #[test]

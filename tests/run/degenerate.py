@@ -281,6 +281,18 @@ def lengths_double(v: wp.array(dtype=wp.vec3d), y: wp.array(dtype=wp.float64), n
 
 
 @wp.kernel
+def cosines_float(a: wp.array(dtype=wp.vec3), b: wp.array(dtype=wp.vec3), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = wp.cosine_similarity(a[i], b[i])
+
+
+@wp.kernel
+def cosines_double(a: wp.array(dtype=wp.vec3d), b: wp.array(dtype=wp.vec3d), y: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    y[i] = wp.cosine_similarity(a[i], b[i])
+
+
+@wp.kernel
 def limits(x: wp.array(dtype=float), low: wp.array(dtype=float), high: wp.array(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
     y[i] = wp.clamp(x[i], low[i], high[i])
@@ -367,6 +379,7 @@ def cases():
     yield from quaternions(random)
     yield from matrices(random)
     yield from scalars(random)
+    yield from cosines(random)
     yield from zero_adjoints()
 
 
@@ -510,6 +523,45 @@ def matrices(random):
         gradient = [-(t @ weights @ t) for t, weights in zip(inverses, w.astype(real))]
         args = {key: value[few] for key, value in zero.items()} | {"inverse.grad": w}
         yield case(f"singular_{name}", len(few), args, {"a.grad": gradient}, 0.0, 400 * eps, f"inverse_{name}")
+
+
+def cosines(random):
+    def cosine(a, b):
+        return (a @ b) / np.sqrt((a @ a) * (b @ b))
+
+    def slope(a, b, weight):
+        """By `a`: the unit vector along `b` without its part along `a`, over the length of `a`."""
+        size, unit = np.sqrt(a @ a), b / np.sqrt(b @ b)
+        return weight * (unit - a * (a @ unit) / (a @ a)) / size
+
+    for name, dtype, eps in types():
+        # Of any direction, nearly parallel and nearly opposite, and exactly so: near 1 rounding is as large as what is left.
+        a = random.normal(size=(3 * len(DISTANCES), 3)).astype(dtype)
+        side = np.repeat([1.0, -2.0], len(DISTANCES))[:, None]
+        near = side * (a[len(DISTANCES):] + np.tile(DISTANCES, 2)[:, None] * random.normal(size=(len(side), 3)))
+        b = np.concatenate([random.normal(size=(len(DISTANCES), 3)), near]).astype(dtype)
+        w = random.uniform(0.5, 2.0, len(a)).astype(dtype)
+        rows = list(zip(a.astype(real), b.astype(real), w.astype(real)))
+        by_a = np.array([slope(x, y, s) for x, y, s in rows])
+        by_b = np.array([slope(y, x, s) for x, y, s in rows])
+        assert np.allclose(by_a, [pulled_back(lambda p: cosine(p, y), x, s) for x, y, s in rows], rtol=0, atol=1e-11)
+        # The longest and the shortest have gradients that are as short and as long.
+        far = 60 if name == "float" else 500
+        for power in [0, far, -far]:
+            scale = np.ldexp(dtype(1), power)
+            args = {"a": a * scale, "b": b, "y": np.zeros(len(a)), "y.grad": w}
+            unit = np.min(np.sqrt(np.sum(np.square(a.astype(real)), axis=1)))
+            expect = {"a.grad": by_a / real(scale)}
+            yield case(f"cosines_{name}", len(a), args, expect, 0.0, float(30 * eps / unit / scale), f"cosine_{name}_by_{power}")
+            args = {"a": b, "b": a * scale, "y": np.zeros(len(a)), "y.grad": w}
+            expect = {"a.grad": by_b}
+            yield case(f"cosines_{name}", len(a), args, expect, 0.0, 60 * eps, f"cosine_{name}_beside_{power}")
+        # The zero vector has no direction: nothing for it, and nothing for the other one, whose cosine with it is 0 anywhere.
+        none = np.zeros(3)
+        args = {"a": np.array([none, [1, 2, 3], none, -none]), "b": np.array([[1, 2, 3], none, none, [1e-30, 0, 1e30]])}
+        nothing = np.zeros((4, 3))
+        args |= {"y": np.ones(4), "y.grad": np.array([1, 2, 3, 4])}
+        yield case(f"cosines_{name}", 4, args, {"y": np.zeros(4), "a.grad": nothing, "b.grad": nothing}, 0.0, 0.0, f"cosine_{name}_of_none")
 
 
 def scalars(random):
