@@ -318,6 +318,18 @@ def clamp(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return min(max(low, x), high)
 
 
+@op("abs_diff")
+@no_grad("integers")
+def abs_diff(a: Int, b: Int) -> Int:
+    """The distance `|a - b|` in the type of both, also where `a - b` wraps: exact for unsigned integers. A distance of signed
+    integers that is too large for the type wraps itself: `abs_diff(int8(127), int8(-128))`, 255, is -1. kc's own.
+
+    ```python
+    wp.expect_eq(wp.abs_diff(wp.uint8(3), wp.uint8(250)), wp.uint8(247))
+    ```
+    """
+
+
 # ---- Classification
 # --------------------------------------------------------------------------------------------------
 

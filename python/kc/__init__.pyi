@@ -515,6 +515,19 @@ def abs(x: Any) -> Any:
     """
     ...
 
+def abs_diff(a: Any, b: Any) -> Any:
+    """
+    kc.abs_diff(a: Int, b: Int) -> Int
+
+        The distance `|a - b|` in the type of both, also where `a - b` wraps: exact for unsigned integers. A distance of signed
+        integers that is too large for the type wraps itself: `abs_diff(int8(127), int8(-128))`, 255, is -1. kc's own.
+
+        ```python
+        kc.expect_eq(kc.abs_diff(kc.uint8(3), kc.uint8(250)), kc.uint8(247))
+        ```
+    """
+    ...
+
 def acos(x: Any) -> Any:
     """
     kc.acos(x: Float) -> Float
@@ -974,6 +987,20 @@ def cosh(x: Any) -> Any:
     kc.cosh(x: Float) -> Float
 
         The hyperbolic cosine of `x`.
+    """
+    ...
+
+def cosine_similarity(a: Any, b: Any) -> Any:
+    """
+    kc.cosine_similarity(a: Vec[N, Float], b: Vec[N, Float]) -> Float
+
+        Cosine of the angle between `a` and `b`, from -1 to 1: `dot(a, b) / (length(a) * length(b))`, which neither large nor small
+        components take out of range. 0 where `a` or `b` is the zero vector; elsewhere NaN if a component is infinite or NaN. Its
+        derivative where `a` or `b` is the zero vector is taken as 0. kc's own.
+
+        ```python
+        kc.expect_near(kc.cosine_similarity(kc.vec2(3.0, 4.0), kc.vec2(0.0, 2.0)), 0.8)
+        ```
     """
     ...
 

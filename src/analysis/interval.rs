@@ -110,6 +110,10 @@ impl Interval {
             }
             BinaryOp::Min => Interval { low: a.low.min(b.low), high: a.high.min(b.high) },
             BinaryOp::Max => Interval { low: a.low.max(b.low), high: a.high.max(b.high) },
+            BinaryOp::AbsDiff => Interval {
+                low: (a.low - b.high).max(b.low - a.high).max(0),
+                high: (a.high - b.low).max(b.high - a.low),
+            },
             BinaryOp::And if both_positive => Interval { low: 0, high: a.high.min(b.high) },
             BinaryOp::And if a.low >= 0 => Interval { low: 0, high: a.high },
             BinaryOp::And if b.low >= 0 => Interval { low: 0, high: b.high },

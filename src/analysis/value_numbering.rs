@@ -18,7 +18,8 @@ pub fn numbering(function: &Function) -> IdVec<ValueId, ValueId> {
         }
         let mut op = inst.op.clone();
         op.for_each_operand_mut(|v| *v = first[*v]);
-        if let Op::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, a, b)
+        if let Op::Binary(BinaryOp::Add | BinaryOp::Mul | BinaryOp::AbsDiff, a, b)
+        | Op::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, a, b)
         | Op::Compare(CompareOp::Eq | CompareOp::Ne, a, b) = &mut op
             && *b < *a
             && function.ty(*a) == function.ty(*b)

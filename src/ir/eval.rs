@@ -343,6 +343,7 @@ macro_rules! int_binary {
                     }
                     ((a as u128 * b as u128) >> $bits) as $t
                 }
+                BinaryOp::AbsDiff => a.max(b).wrapping_sub(a.min(b)),
             };
             Some(value as i64 as u64)
         }

@@ -25,6 +25,8 @@
 //!    after it (its block still ends in a terminator).
 //! 7. Integers are two's complement and wrap. `div` truncates, `floor_div` rounds down, `rem` has
 //!    the sign of the dividend. x / 0 = 0 and x // 0 = 0, x % 0 = x; MIN / -1 = MIN, MIN % -1 = 0.
+//!    `abs_diff` is the distance |a - b| without bounds, and then wraps: of `int8` 127 and -128 it
+//!    is -1. Unsigned, it is exact.
 //! 8. Shifts by the width or more (or by a negative count) give 0, or for `shr` of a negative
 //!    signed value -1.
 //! 9. Floats are IEEE 754 with round to nearest even, subnormals kept. `float16` and `bfloat16`

@@ -175,7 +175,9 @@ impl Op {
             Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, a, b)
             | Op::Binary(BinaryOp::FloorDiv | BinaryOp::Rem | BinaryOp::Min | BinaryOp::Max, a, b)
             | Op::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, a, b)
-            | Op::Binary(BinaryOp::Shl | BinaryOp::Shr | BinaryOp::MulHigh, a, b) => list.extend([*a, *b]),
+            | Op::Binary(BinaryOp::Shl | BinaryOp::Shr | BinaryOp::MulHigh | BinaryOp::AbsDiff, a, b) => {
+                list.extend([*a, *b])
+            }
             Op::Fma(a, b, c) => list.extend([*a, *b, *c]),
             Op::Select { then, otherwise, .. } => list.extend([*then, *otherwise]),
             Op::Construct(args) | Op::Call(_, args) => list.extend(args.iter().copied()),
@@ -231,7 +233,8 @@ fn binary(op: BinaryOp) -> Properties {
         | BinaryOp::Shl
         | BinaryOp::Shr
         | BinaryOp::CopySign
-        | BinaryOp::MulHigh => VALUE,
+        | BinaryOp::MulHigh
+        | BinaryOp::AbsDiff => VALUE,
     }
 }
 

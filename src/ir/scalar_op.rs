@@ -149,6 +149,8 @@ pub enum BinaryOp {
     CopySign,
     /// uint32, uint64: the high half of the double-width product.
     MulHigh,
+    /// Integers: the distance |a - b|, which wraps where the type has no room for it.
+    AbsDiff,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -228,6 +230,7 @@ op_names!(UnaryOp {
 op_names!(BinaryOp {
     Add "add", Sub "sub", Mul "mul", Div "div", FloorDiv "floor_div", Rem "rem", Min "min", Max "max", And "and",
     Or "or", Xor "xor", Shl "shl", Shr "shr", CopySign "copy_sign", MulHigh "mul_high",
+    AbsDiff "abs_diff",
 });
 op_names!(CompareOp { Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge" });
 op_names!(AtomicOp {

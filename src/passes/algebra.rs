@@ -114,7 +114,9 @@ fn binary(function: &Function, op: BinaryOp, a: ValueId, b: ValueId, ty: Type) -
         BinaryOp::Or if all_ones(ca) => Some(left),
         BinaryOp::Or if all_ones(cb) => Some(Rewrite::Same(b)),
         BinaryOp::Rem if is(cb, 1) => Some(zero()),
-        BinaryOp::Sub | BinaryOp::Xor if same => Some(zero()),
+        BinaryOp::Sub | BinaryOp::Xor | BinaryOp::AbsDiff if same => Some(zero()),
+        BinaryOp::AbsDiff if is(cb, 0) => Some(Rewrite::Op(Op::Unary(UnaryOp::Abs, a))),
+        BinaryOp::AbsDiff if is(ca, 0) => Some(Rewrite::Op(Op::Unary(UnaryOp::Abs, b))),
         BinaryOp::And | BinaryOp::Or | BinaryOp::Min | BinaryOp::Max if same => Some(left),
         _ => None,
     }

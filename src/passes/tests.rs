@@ -56,6 +56,11 @@ fn exact_identities_hold_and_inexact_ones_do_not() {
     let zero = "%r: int32 = zero\nstore %a[%x], %r\n";
     assert_eq!(stored("%r: int32 = sub %x, %x"), zero);
     assert_eq!(stored("%0: int32 = const 0\n%r: int32 = mul %x, %0"), zero);
+    assert_eq!(stored("%r: int32 = abs_diff %x, %x"), zero);
+    for distance in ["abs_diff %x, %0", "abs_diff %0, %x"] {
+        let body = format!("%0: int32 = const 0\n%r: int32 = {distance}");
+        assert_eq!(stored(&body), "%r: int32 = abs %x\nstore %a[%x], %r\n", "{distance}");
+    }
     // Floats: only what keeps -0.0 and NaN.
     let float = |expression: &str| {
         let constants = "%0: float32 = const 0.0\n%1: float32 = const -0.0\n%2: float32 = const 1.0\n";
@@ -226,9 +231,22 @@ impl Generator {
             ("int32", 4) => format!("extract {}[{i}]", self.value("vec2i")),
             ("int32", 5) => format!("cast {}", self.value("float32")),
             ("int32", _) => {
-                let op =
-                    ["add", "sub", "mul", "div", "floor_div", "rem", "and", "or", "xor", "shl", "shr", "min", "max"]
-                        [self.pick(13)];
+                let op = [
+                    "add",
+                    "sub",
+                    "mul",
+                    "div",
+                    "floor_div",
+                    "rem",
+                    "and",
+                    "or",
+                    "xor",
+                    "shl",
+                    "shr",
+                    "min",
+                    "max",
+                    "abs_diff",
+                ][self.pick(14)];
                 format!("{op} {a}, {b}")
             }
             ("float32", 1) => format!("const {}", ["0.0", "-0.0", "1.0", "inf", "0.5", "-3.0"][self.pick(6)]),

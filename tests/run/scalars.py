@@ -56,6 +56,45 @@ def narrow_choice(x: wp.array(dtype=wp.bool), out: wp.array(dtype=int)):
         out[i] = 1
 
 
+@wp.kernel
+def distances(a: wp.array(dtype=wp.int64), b: wp.array(dtype=wp.int64), out: wp.array2d(dtype=wp.int64)):
+    """In every type of integers, wrapped to it."""
+    i = wp.tid()
+    x = a[i]
+    y = b[i]
+    out[i, 0] = wp.int64(wp.abs_diff(wp.int8(x), wp.int8(y)))
+    out[i, 1] = wp.int64(wp.abs_diff(wp.uint8(x), wp.uint8(y)))
+    out[i, 2] = wp.int64(wp.abs_diff(wp.int16(x), wp.int16(y)))
+    out[i, 3] = wp.int64(wp.abs_diff(wp.uint16(x), wp.uint16(y)))
+    out[i, 4] = wp.int64(wp.abs_diff(wp.int32(x), wp.int32(y)))
+    out[i, 5] = wp.int64(wp.abs_diff(wp.uint32(x), wp.uint32(y)))
+    out[i, 6] = wp.abs_diff(x, y)
+    out[i, 7] = wp.int64(wp.abs_diff(wp.uint64(x), wp.uint64(y)))
+    out[i, 8] = wp.abs_diff(x, x) + wp.abs_diff(wp.int64(-7), wp.int64(5))
+    out[i, 9] = wp.abs_diff(x, wp.int64(0))
+
+
+@wp.kernel
+def distances_of_bytes(
+    a: wp.array(dtype=wp.int8),
+    b: wp.array(dtype=wp.int8),
+    u: wp.array(dtype=wp.uint8),
+    v: wp.array(dtype=wp.uint8),
+    out: wp.array(dtype=wp.int8),
+    unsigned: wp.array(dtype=wp.uint8),
+):
+    i = wp.tid()
+    out[i] = wp.abs_diff(a[i], b[i])
+    unsigned[i] = wp.abs_diff(u[i], v[i])
+
+
+@wp.kernel
+def steps(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    """The distance of integers is a step function of what they are rounded from."""
+    i = wp.tid()
+    y[i] = float(wp.abs_diff(int(x[i]), 3)) * x[i]
+
+
 TINY = 1e-46
 BIG = 16777217.0
 
@@ -115,6 +154,33 @@ def cases():
     signed = [(x - 2**64 if x >= 2**63 else x) >> min(k, 63) for x, k in pairs]
     rows = [[(x << k) % 2**64 if k < 64 else 0, x >> k if k < 64 else 0, s % 2**64] for (x, k), s in zip(pairs, signed)]
     yield case("wide_shifts", len(a), dict(a=a, n=n, out=np.zeros((len(a), 3), np.uint64)), dict(out=np.array(rows, np.uint64)))
+
+    # Python's integers have no bounds.
+    edge = [0, 1, -1, 3, 127, 128, -128, -129, 255, 256, 2**15, -(2**15), 2**16 - 1, 2**31 - 1, 2**31, -(2**31), 2**32 - 1, 2**63 - 1, -(2**63)]
+    wrapped = lambda value, bits, signed: (value + (h := 2 ** (bits - 1) if signed else 0)) % 2**bits - h  # noqa: E731
+    rows = []
+    for x in edge:
+        for y in edge:
+            row = []
+            for bits in [8, 16, 32, 64]:
+                for signed in [True, False]:
+                    distance = abs(wrapped(x, bits, signed) - wrapped(y, bits, signed))
+                    row.append(wrapped(wrapped(distance, bits, signed), 64, True))
+            rows.append(row + [12, wrapped(abs(x), 64, True)])
+    a, b = (m.ravel() for m in np.meshgrid(edge, edge, indexing="ij"))
+    args = dict(a=a, b=b, out=np.zeros((len(a), 10), np.int64))
+    yield case("distances", len(a), args, dict(out=np.array(rows, np.int64)))
+
+    a, b = (m.ravel() for m in np.meshgrid(np.arange(-128, 128), np.arange(-128, 128)))
+    args = dict(a=a.astype(np.int8), b=b.astype(np.int8), u=(a + 128).astype(np.uint8), v=(b + 128).astype(np.uint8))
+    distance = np.abs(a - b)
+    expect = dict(out=np.where(distance > 127, distance - 256, distance).astype(np.int8), unsigned=distance.astype(np.uint8))
+    yield case("distances_of_bytes", len(a), args | dict(out=np.zeros(len(a), np.int8), unsigned=np.zeros(len(a), np.uint8)), expect)
+
+    x = np.array([0.5, 2.75, 3.5, -4.25, 9.0], np.float32)
+    size = np.array([3.0, 1.0, 0.0, 7.0, 6.0])
+    args = {"x": x, "y": np.zeros(5), "y.grad": np.ones(5)}
+    yield case("steps", 5, args, {"y": size * x, "x.grad": size})
 
     x = np.array([True, False, True])
     yield case("narrow_choice", 3, dict(x=x, out=np.zeros(3, np.int32)), dict(out=x.astype(np.int32)))

@@ -24,6 +24,7 @@ from kc import Texture3D as Texture3D
 from kc import TextureAddressMode as TextureAddressMode
 from kc import TextureFilterMode as TextureFilterMode
 from kc import abs as abs
+from kc import abs_diff as abs_diff
 from kc import acos as acos
 from kc import add as add
 from kc import argmax as argmax
@@ -64,6 +65,7 @@ from kc import closest_point_edge_edge as closest_point_edge_edge
 from kc import copysign as copysign
 from kc import cos as cos
 from kc import cosh as cosh
+from kc import cosine_similarity as cosine_similarity
 from kc import cross as cross
 from kc import curlnoise as curlnoise
 from kc import cw_div as cw_div

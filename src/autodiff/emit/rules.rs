@@ -249,7 +249,8 @@ impl Reverse<'_> {
             | BinaryOp::Xor
             | BinaryOp::Shl
             | BinaryOp::Shr
-            | BinaryOp::MulHigh => {}
+            | BinaryOp::MulHigh
+            | BinaryOp::AbsDiff => {}
         }
     }
 

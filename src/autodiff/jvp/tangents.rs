@@ -232,7 +232,8 @@ impl Copy<'_, '_, '_> {
             | BinaryOp::Xor
             | BinaryOp::Shl
             | BinaryOp::Shr
-            | BinaryOp::MulHigh => None,
+            | BinaryOp::MulHigh
+            | BinaryOp::AbsDiff => None,
         }
     }
 

@@ -104,7 +104,12 @@ fn arithmetic() {
          %v: float64 = select %big, %u, %p
          %w: float32 = cast %one
          %z: float64 = cast %w
-         %out0: float64 = mul %v, %z
+         %e: int32 = cast %a
+         %j: int32 = abs_diff %e, %c3
+         %k: float64 = cast %j
+         %l: float64 = mul %k, %b
+         %o: float64 = add %v, %l
+         %out0: float64 = mul %o, %z
          store %out[%i], %out0",
     );
 }

@@ -108,9 +108,12 @@ fn spelling(op: BinaryOp, ty: Type, by_scalar: bool) -> Spelling {
         BinaryOp::Xor => Spelling::Operator(Infix::BitXor),
         BinaryOp::Shl => Spelling::Operator(Infix::Shl),
         BinaryOp::Shr => Spelling::Operator(Infix::Shr),
-        BinaryOp::FloorDiv | BinaryOp::Min | BinaryOp::Max | BinaryOp::CopySign | BinaryOp::MulHigh => {
-            Spelling::Function(op.name())
-        }
+        BinaryOp::FloorDiv
+        | BinaryOp::Min
+        | BinaryOp::Max
+        | BinaryOp::CopySign
+        | BinaryOp::MulHigh
+        | BinaryOp::AbsDiff => Spelling::Function(op.name()),
     }
 }
 

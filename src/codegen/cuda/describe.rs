@@ -167,6 +167,7 @@ impl<'a> Describer<'a> {
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor if !is_bool => Some(format!("{x}_bits")),
             BinaryOp::CopySign => Some(format!("signed_{x}")),
             BinaryOp::MulHigh => Some(format!("{x}_high")),
+            BinaryOp::AbsDiff => first_short([format!("{x}_from_{y}"), format!("{x}_distance")]),
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => None,
         }
     }
@@ -187,6 +188,7 @@ impl<'a> Describer<'a> {
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => format!("{a}_bits"),
             BinaryOp::CopySign => format!("signed_{a}"),
             BinaryOp::MulHigh => format!("{a}_high"),
+            BinaryOp::AbsDiff => word.map_or(format!("{a}_distance"), |c| format!("{a}_from_{c}")),
         })
     }
 
@@ -441,5 +443,6 @@ fn binary_word(op: BinaryOp, ty: Type) -> &'static str {
         BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => "bits",
         BinaryOp::CopySign => "signed_value",
         BinaryOp::MulHigh => "high",
+        BinaryOp::AbsDiff => "distance",
     }
 }

@@ -15,6 +15,7 @@ pub enum Helper {
     FloorDiv,
     ShiftLeft,
     ShiftRight,
+    AbsDiff,
     Saturate,
     UnlessZero,
     RoundToOdd,
@@ -59,6 +60,7 @@ impl Helper {
             Helper::FloorDiv => "floor_div",
             Helper::ShiftLeft => "shift_left",
             Helper::ShiftRight => "shift_right",
+            Helper::AbsDiff => "abs_diff",
             Helper::Saturate => "saturate",
             Helper::UnlessZero => "unless_zero",
             Helper::RoundToOdd | Helper::IntRoundToOdd => "round_to_odd",
@@ -84,6 +86,7 @@ impl Helper {
         "floor_div",
         "shift_left",
         "shift_right",
+        "abs_diff",
         "saturate",
         "unless_zero",
         "round_to_odd",
@@ -199,6 +202,14 @@ template <typename T> static __device__ T shift_right(T a, T n) {
     unsigned long long count = (unsigned long long)n;
     const bool is_signed = T(-1) < T(0);
     return count < 8 * sizeof(T) ? T(a >> count) : is_signed ? T(a >> (8 * sizeof(T) - 1)) : T(0);
+}
+"
+            }
+            Helper::AbsDiff => {
+                "\
+// The distance of a and b; one that T has no room for wraps.
+template <typename T> static __device__ T abs_diff(T a, T b) {
+    return a < b ? T((unsigned long long)b - (unsigned long long)a) : T((unsigned long long)a - (unsigned long long)b);
 }
 "
             }

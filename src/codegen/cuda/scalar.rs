@@ -227,6 +227,7 @@ pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, pr
         BinaryOp::Shl | BinaryOp::Shr => shift(op == BinaryOp::Shl, s, a, b, facts, prelude),
         BinaryOp::CopySign => math_call("copysign", s, vec![a, b], prelude),
         BinaryOp::MulHigh => Expr::call(if s.size() == 8 { "__umul64hi" } else { "__umulhi" }, [a, b]),
+        BinaryOp::AbsDiff => helped(Helper::AbsDiff, s, a, b, prelude),
     }
 }
 

@@ -316,6 +316,7 @@ impl<'ctx> Ops<'_, 'ctx> {
                 let width = ll.int(wide, u64::from(s.bits()));
                 ll.trunc(ll.lshr(product, width), self.ty(s))
             }
+            BinaryOp::AbsDiff => ll.sub(self.binary(BinaryOp::Max, s, a, b), self.binary(BinaryOp::Min, s, a, b)),
         }
     }
 

@@ -46,6 +46,19 @@ fn integer_table() {
         (Xor, U16, 0xff00, 0x0ff0, 0xf0f0),
         (MulHigh, U32, 0xffff_ffff, 0xffff_ffff, 0xffff_fffe),
         (MulHigh, U64, u64::MAX as i128, 2, 1),
+        (AbsDiff, U8, 3, 250, 247),
+        (AbsDiff, U8, 255, 0, 255),
+        (AbsDiff, I8, 100, -27, 127),
+        (AbsDiff, I8, 100, -28, -128),
+        (AbsDiff, I8, -128, 127, -1),
+        (AbsDiff, I16, -5, -9, 4),
+        (AbsDiff, U16, 1, 65_535, 65_534),
+        (AbsDiff, I32, min, 0, min),
+        (AbsDiff, I32, min, i128::from(i32::MAX), -1),
+        (AbsDiff, U32, 0, 0xffff_ffff, 0xffff_ffff),
+        (AbsDiff, I64, i128::from(i64::MIN), i128::from(i64::MAX), -1),
+        (AbsDiff, I64, -1, 1, 2),
+        (AbsDiff, U64, 1, u64::MAX as i128, u64::MAX as i128 - 1),
     ];
     for &(op, s, a, b, expected) in table {
         assert_eq!(binary(op, int(s, a), int(s, b)), Some(int(s, expected)), "{} {a} {b}", op.name());
@@ -79,6 +92,9 @@ fn operations_that_a_type_lacks() {
     assert_eq!(binary(BinaryOp::Rem, float(F32, 1.0), float(F32, 1.0)), None);
     assert_eq!(binary(BinaryOp::MulHigh, int(I32, 1), int(I32, 1)), None);
     assert_eq!(binary(BinaryOp::MulHigh, int(U16, 1), int(U16, 1)), None);
+    assert_eq!(binary(BinaryOp::AbsDiff, float(F32, 1.0), float(F32, 2.0)), None);
+    assert_eq!(binary(BinaryOp::AbsDiff, float(F16, 1.0), float(F16, 2.0)), None);
+    assert_eq!(binary(BinaryOp::AbsDiff, Const::bool(true), Const::bool(false)), None);
     assert_eq!(binary(BinaryOp::Add, Const::bool(true), Const::bool(true)), None);
     assert_eq!(compare(CompareOp::Lt, Const::bool(false), Const::bool(true)), None);
     assert_eq!(fma(int(I32, 1), int(I32, 1), int(I32, 1)), None);

@@ -20,7 +20,7 @@ macro_rules! each {
     };
     (BinaryOp, $of:expr, $name:ident => $body:expr) => {
         each!($of, $name => $body, BinaryOp:
-            Add Sub Mul Div FloorDiv Rem Min Max And Or Xor Shl Shr CopySign MulHigh)
+            Add Sub Mul Div FloorDiv Rem Min Max And Or Xor Shl Shr CopySign MulHigh AbsDiff)
     };
     (CompareOp, $of:expr, $name:ident => $body:expr) => {
         each!($of, $name => $body, CompareOp: Eq Ne Lt Le Gt Ge)

@@ -53,7 +53,7 @@ fn binary_has(op: BinaryOp, s: Scalar) -> bool {
         BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Min | BinaryOp::Max => {
             s != Scalar::Bool
         }
-        BinaryOp::FloorDiv | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr => s.is_int(),
+        BinaryOp::FloorDiv | BinaryOp::Rem | BinaryOp::Shl | BinaryOp::Shr | BinaryOp::AbsDiff => s.is_int(),
         BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => !s.is_float(),
         BinaryOp::CopySign => s.is_float(),
         BinaryOp::MulHigh => matches!(s, Scalar::U32 | Scalar::U64),

@@ -109,6 +109,7 @@ fn what_is_known() {
         ("%x: float32 = load %a[%i]\n%y: float32 = load %a[%i]", 1),
         // Equal indices, computed twice.
         ("%j: int32 = add %i, %c1\n%k: int32 = add %c1, %i\nstore %a[%j], %f\n%x: float32 = load %a[%k]", 0),
+        ("%j: int32 = abs_diff %i, %w\n%k: int32 = abs_diff %w, %i\nstore %a[%j], %f\n%x: float32 = load %a[%k]", 0),
         // Another element, another component, another array.
         ("%j: int32 = add %i, %c1\nstore %a[%i], %f\nstore %a[%j], %f\n%x: float32 = load %a[%i]", 0),
         ("store %v[%i], %u\n%x: float32 = load %v[%i][1]\nstore %v[%i][0], %f\n%y: float32 = load %v[%i][1]", 1),
