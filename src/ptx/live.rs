@@ -118,8 +118,8 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Of each register of a function whether it stands at one place at most: nothing comes of its
-/// value.
+/// For each register of a function, whether one instruction at most names it. Then nothing reads
+/// its value.
 pub fn stand_alone(body: &Body) -> Vec<bool> {
     let mut counts = vec![0u32; body.registers.len()];
     for instruction in &body.instructions {

@@ -499,7 +499,7 @@ fn floats_of_sixteen_bits_are_rounded_in_all_directions() {
     assert_eq!(given("mov.b16 %rs2, 0x3e00;\ncvt.rn.bf16.f16 %rs1, %rs2;"), 0x3fc0, "1.5");
 }
 
-/// NVRTC loads four elements at once where three are wanted. Of the fourth nothing comes: it may lie
+/// NVRTC loads four elements at once where three are wanted. Nothing reads the fourth: it may lie
 /// beyond the array, be unset, and be written meanwhile.
 #[test]
 fn elements_that_nothing_comes_of_are_not_loaded() {
