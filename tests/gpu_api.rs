@@ -318,8 +318,8 @@ extern "C" fn count_up(data: *mut c_void) {
     unsafe { *data.cast::<u32>() += 1 };
 }
 
-/// An object of the client is ended once, when nobody has it any more: not the client, no graph, no
-/// copy of one and no instance.
+/// The driver calls the destructor of an object once: when the client, graphs, their copies and
+/// their instances have given up all references.
 #[test]
 fn objects_live_as_long_as_graphs_that_keep_them() {
     extern "C" fn end(count: *mut c_void) {
@@ -352,7 +352,7 @@ fn objects_live_as_long_as_graphs_that_keep_them() {
         assert_eq!(ended(), 0);
         assert_eq!(call!(cuda, "cuGraphExecDestroy", instance => u64), 0);
         assert_eq!(ended(), 1);
-        // Nobody has it; one that no graph took.
+        // It has no reference left; the next object was given to no graph.
         assert_eq!(call!(cuda, "cuUserObjectRetain", object => u64, 1 => c_uint), INVALID_VALUE);
         assert_eq!(create(&mut object, 1, 1), 0);
         assert_eq!(call!(cuda, "cuUserObjectRetain", object => u64, 1 => c_uint), 0);

@@ -150,7 +150,7 @@ pub fn copy(driver: &mut Driver, graph: Out<u64>, original: u64) -> Result {
     graph.set(made)
 }
 
-/// The node of a copy that stands for one of the original.
+/// The node of a copied graph that was copied from `original`.
 pub fn node_of_copy(driver: &mut Driver, found: Out<u64>, original: u64, copy: u64) -> Result {
     let (number, of_graph) = ((original & NUMBER) as usize, original & !NUMBER);
     let is_known = driver.graphs.iter().any(|(graph, _)| graph << 20 == of_graph);

@@ -16,7 +16,7 @@ pub struct Object {
     end: HostFunction,
 }
 
-/// What ends objects that nobody has any more: called without the lock.
+/// The destructors of objects without references. They are called when the driver's lock is free.
 static ENDED: Mutex<Vec<HostFunction>> = Mutex::new(Vec::new());
 
 impl Drop for Object {

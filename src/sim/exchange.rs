@@ -116,9 +116,9 @@ impl Machine<'_> {
         // 10 threads.
         let mut missing = named & !group & warp.begun;
         if matches!(self.code.insts[pc as usize].op, Op::WarpBarrier { .. }) {
-            // Who has left the kernel is not waited for, and nobody gets a value from it (CUDA C++
-            // Programming Guide, "__syncwarp": all threads that have not exited). Those who would
-            // wait behind the branch go on, and come or leave.
+            // The barrier does not wait for lanes that have left the kernel (CUDA C++ Programming
+            // Guide, "__syncwarp": all threads that have not exited). Lanes that wait behind the
+            // branch go on first: they arrive or leave.
             missing &= warp.live;
             if missing & split.mask != 0 && split.top().is_some_and(|top| missing & top.mask == 0) {
                 self.part_top(warp, split);

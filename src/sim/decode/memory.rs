@@ -107,7 +107,7 @@ impl<'t> Decoder<'_, 't> {
             Operand::Register(register) => !self.unread.get(*register as usize).copied().unwrap_or(false),
             value => *value != Operand::Sink,
         };
-        // What is read of one element is read, whatever comes of it.
+        // A scalar load reads its element, also when nothing uses the value.
         let last = list.iter().rposition(is_read).filter(|_| loads && order == Order::Weak && list.len() > 1);
         let needed = ty.bytes() * last.map_or(list.len(), |last| last + 1) as u32;
         let (base, offset) = self.place(i, address)?;
