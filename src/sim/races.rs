@@ -377,7 +377,7 @@ impl Intervals {
                 let (count, mut lanes) = (list.len(), false);
                 list.retain(|&one| match self.rows.get(one as usize) {
                     Some(&Row::Warp { block: b, warp: w, epoch: e, warp_epoch: we, .. }) => {
-                        lanes |= w == warp && we == warp_epoch;
+                        lanes |= w == warp && (e, we) == (epoch, warp_epoch);
                         w != warp && (b != block || e == epoch)
                     }
                     _ => true,
@@ -667,6 +667,21 @@ mod tests {
         let clock = Rc::new(known);
         let found = all.write(&mut cells[1], &who(last, &clock), true);
         assert!(found.is_some_and(|before| !before.writes), "{found:?}");
+    }
+
+    /// A thread that reads what its warp and another read before a barrier is its only reader since.
+    #[test]
+    fn readers_before_a_barrier_are_ordered() {
+        for (epoch, races) in [(1, false), (0, true)] {
+            let (mut all, nothing, mut cell) = (intervals(4, 4), Clock::default(), Cell::default());
+            for warp in 0..2 {
+                let before = all.begin(0, warp, 0, 0, 0).expect("room");
+                all.read(&mut cell, &Who { lane: 3, ..who(before, &nothing) });
+            }
+            let after = all.begin(0, 0, epoch, 0, 1).expect("room");
+            all.read(&mut cell, &who(after, &nothing));
+            assert_eq!(all.write(&mut cell, &who(after, &nothing), true).is_some(), races, "{epoch}");
+        }
     }
 
     /// Beyond what tags can number nothing is noted, instead of noting it for others.
