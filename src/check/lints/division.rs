@@ -1,8 +1,9 @@
 //! W1201: `/` and `%` on integers do in kernels what C does, not what Python does.
 //!
-//! `/` truncates where Python gives a float. `%` has the sign of its left side where Python's has
-//! that of the right one: this is reported where the left side is a difference or a negation, the
-//! usual `(i - 1) % n`.
+//! `/` truncates where Python gives a float: this is reported where the quotient becomes a float. An
+//! integer place would drop the fraction in NumPy, too. Below zero `/` does not round down, and `%`
+//! has the sign of its left side where Python's has that of the right one: both are reported where
+//! the left side is a difference or a negation, the usual `(i - 1) % n`.
 
 use std::collections::HashSet;
 
@@ -14,12 +15,12 @@ use crate::check::types::value::Number;
 use crate::check::visit;
 use crate::diag::Diagnostic;
 use crate::ids::Id;
-use crate::ir::{BinaryOp, UnaryOp};
+use crate::ir::{BinaryOp, CompareOp, UnaryOp};
 use crate::source::Span;
 use crate::types::Scalar;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
-    let indexing = Indexing::of(subject.function);
+    let quotients = Quotients::of(subject);
     visit::each_expression(&subject.function.body, &mut |expr| {
         let ExprKind::Binary(op, left, right) = &expr.kind else { return };
         let Some(scalar) = expr.ty.as_scalar().filter(|s| s.is_int()) else { return };
@@ -28,7 +29,9 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
         let written = subject.text(expr.span);
         match op {
             // An index has no fraction.
-            BinaryOp::Div if indexing.divisions.contains(&expr.span) => {}
+            BinaryOp::Div if quotients.indices.contains(&expr.span) => {}
+            BinaryOp::Div
+                if !quotients.is_float(expr.span, l, r) && !may_be_negative(subject.function, left, right) => {}
             // Who writes `int32(2)` means an integer.
             BinaryOp::Div if is_converted_literal(l) || is_converted_literal(r) => {}
             BinaryOp::Div if written.contains('/') && !written.contains("//") => {
@@ -41,7 +44,11 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
                     false => messages::lint_repairs::rounded_division(diagnostic, &fraction, &whole),
                 });
             }
-            BinaryOp::Rem if written.contains('%') && scalar.is_signed_int() && may_be_negative(left) => {
+            BinaryOp::Rem
+                if written.contains('%')
+                    && scalar.is_signed_int()
+                    && may_be_negative(subject.function, left, right) =>
+            {
                 found.push(messages::lints::negative_remainder(l, r, left.span))
             }
             _ => {}
@@ -57,40 +64,98 @@ fn is_converted_literal(text: &str) -> bool {
     is_integer && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The divisions whose results are indices, there or by way of variables.
-#[derive(Default)]
-struct Indexing {
-    divisions: HashSet<Span>,
+/// The divisions of a function by what their quotients become, there or by way of variables.
+struct Quotients {
+    /// Floats: Python keeps the fraction there.
+    floats: HashSet<Span>,
+    /// Indices, which have no fraction.
+    indices: HashSet<Span>,
+    /// Operands, as text, of which the function takes the remainder as well, by `%` or as what a
+    /// product leaves (`x - y * n`): the quotient is meant to be whole.
+    remainders: HashSet<(String, String)>,
 }
 
-impl Indexing {
-    fn of(function: &Function) -> Indexing {
-        let (mut divisions, mut locals) = (HashSet::new(), HashSet::new());
-        each_index(function, &mut |index| inside(index, &mut divisions, &mut locals));
-        // What a variable is computed from serves as it does.
-        loop {
-            let before = locals.len();
-            visit::each_statement(&function.body, &mut |stmt| {
-                if let StmtKind::Assign(Place { root: Root::Local(to), .. }, value) = &stmt.kind
-                    && locals.contains(to)
-                {
-                    inside(value, &mut divisions, &mut locals);
+impl Quotients {
+    fn of(subject: &Subject) -> Quotients {
+        let (mut floats, mut indices, mut remainders) = (Flow::default(), Flow::default(), HashSet::new());
+        let texts = |a: &Expr, b: &Expr| (subject.text(a.span).to_string(), subject.text(b.span).to_string());
+        each_index(subject.function, &mut |index| indices.add(index));
+        visit::each_expression(&subject.function.body, &mut |expr| match &expr.kind {
+            ExprKind::Cast(value) if expr.ty.as_scalar().is_some_and(|s| s.is_float()) => floats.add(value),
+            ExprKind::Binary(BinaryOp::Rem, left, right) => _ = remainders.insert(texts(left, right)),
+            ExprKind::Binary(BinaryOp::Sub, left, right) => {
+                if let ExprKind::Binary(BinaryOp::Mul, a, b) = &right.kind {
+                    remainders.extend([texts(left, a), texts(left, b)]);
                 }
-            });
-            if locals.len() == before {
-                return Indexing { divisions };
             }
-        }
+            _ => {}
+        });
+        let [floats, indices] = [floats, indices].map(|flow| flow.through(subject.function));
+        Quotients { floats, indices, remainders }
+    }
+
+    /// Whether a quotient becomes a float where nothing says that it is meant to be whole.
+    fn is_float(&self, at: Span, left: &str, right: &str) -> bool {
+        self.floats.contains(&at) && !self.remainders.contains(&(left.to_string(), right.to_string()))
     }
 }
 
-/// The integer divisions and the variables that an integer is computed from.
-fn inside(expr: &Expr, divisions: &mut HashSet<Span>, locals: &mut HashSet<LocalId>) {
-    visit::walk(expr, &mut |part| match &part.kind {
-        ExprKind::Binary(BinaryOp::Div, ..) => _ = divisions.insert(part.span),
-        ExprKind::Local(id) if part.ty.as_scalar().is_some_and(|s| s.is_int()) => _ = locals.insert(*id),
-        _ => {}
-    });
+/// The integers that some values are computed from.
+#[derive(Default)]
+struct Flow {
+    divisions: HashSet<Span>,
+    locals: HashSet<LocalId>,
+}
+
+impl Flow {
+    /// What an integer is computed from: neither indices of what is read there nor conditions.
+    fn add(&mut self, expr: &Expr) {
+        if !expr.ty.as_scalar().is_some_and(|scalar| scalar.is_int()) {
+            return;
+        }
+        match &expr.kind {
+            ExprKind::Local(id) => _ = self.locals.insert(*id),
+            ExprKind::Binary(op, left, right) => {
+                if *op == BinaryOp::Div {
+                    self.divisions.insert(expr.span);
+                }
+                self.add(left);
+                self.add(right);
+            }
+            ExprKind::Unary(_, value) | ExprKind::Cast(value) => self.add(value),
+            ExprKind::Conditional { then, otherwise, .. } | ExprKind::Select { then, otherwise, .. } => {
+                self.add(then);
+                self.add(otherwise);
+            }
+            ExprKind::Let { local, value, body } => {
+                self.add(body);
+                self.add_to(*local, value);
+            }
+            _ => {}
+        }
+    }
+
+    /// What a variable is assigned, if it is among these.
+    fn add_to(&mut self, local: LocalId, value: &Expr) {
+        if self.locals.contains(&local) {
+            self.add(value);
+        }
+    }
+
+    /// The divisions, with those that variables are computed from.
+    fn through(mut self, function: &Function) -> HashSet<Span> {
+        loop {
+            let before = self.locals.len();
+            visit::each_statement(&function.body, &mut |stmt| match &stmt.kind {
+                StmtKind::Assign(Place { root: Root::Local(to), .. }, value) => self.add_to(*to, value),
+                StmtKind::AssignMany(pairs) => pairs.iter().for_each(|(to, value)| self.add_to(*to, value)),
+                _ => {}
+            });
+            if self.locals.len() == before {
+                return self.divisions;
+            }
+        }
+    }
 }
 
 /// Calls `f` on the indices of a function.
@@ -170,15 +235,43 @@ fn assigned_values(function: &Function, id: LocalId) -> Option<Vec<&Expr>> {
     known.then_some(values)
 }
 
-/// A difference or a negation of something that is no constant.
-fn may_be_negative(expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Binary(BinaryOp::Sub, left, right) => {
+/// Whether a left side is a difference or a negation that nothing keeps above zero.
+fn may_be_negative(function: &Function, left: &Expr, right: &Expr) -> bool {
+    let number = |expr: &Expr| match expr.as_number() {
+        Some(Number::Int(n)) => Some(n),
+        _ => None,
+    };
+    match &left.kind {
+        ExprKind::Binary(BinaryOp::Sub, from, less) => {
             // `n - 1 - i` counts down from an extent; only a subtraction from a bare variable or
             // index is the pattern.
-            matches!(left.kind, ExprKind::Local(_) | ExprKind::ThreadIndex(_)) && right.as_number().is_some()
+            let is_bare = matches!(from.kind, ExprKind::Local(_) | ExprKind::ThreadIndex(_));
+            // Less a multiple of the divisor changes nothing for those that are large enough.
+            let is_shift = |less: i128| number(right).is_some_and(|n| less.checked_rem(n) == Some(0));
+            is_bare && number(less).is_some_and(|less| !is_shift(less)) && !has_lower_bound(function, from)
         }
         ExprKind::Unary(UnaryOp::Neg, operand) => operand.as_number().is_none(),
         _ => false,
     }
+}
+
+/// Whether a function compares a variable with a number that it may have to exceed, `if i > 0`, or
+/// sets the case apart that it is equal to something, `if i == first`.
+fn has_lower_bound(function: &Function, variable: &Expr) -> bool {
+    let is_same = |expr: &Expr| match (&expr.kind, &variable.kind) {
+        (ExprKind::Local(a), ExprKind::Local(b)) => a == b,
+        (ExprKind::ThreadIndex(a), ExprKind::ThreadIndex(b)) => a == b,
+        _ => false,
+    };
+    let mut found = false;
+    visit::each_expression(&function.body, &mut |expr| {
+        if let ExprKind::Compare(op, left, right) = &expr.kind {
+            found |= match op {
+                CompareOp::Gt | CompareOp::Ge => is_same(left) && right.as_number().is_some(),
+                CompareOp::Lt | CompareOp::Le => is_same(right) && left.as_number().is_some(),
+                CompareOp::Eq | CompareOp::Ne => is_same(left) || is_same(right),
+            };
+        }
+    });
+    found
 }
