@@ -241,6 +241,34 @@ fn standard_input_is_a_file() {
     assert!(folder.kc(&["check", "-", "--watch"]).ends(2).err.contains("E1012"));
 }
 
+/// A kernel without a backward entry is named where a gradient is asked for, and else in one line.
+#[test]
+fn entries_that_are_missing_are_told() {
+    let source = "import warp as wp
+
+@wp.func_native(\"return x + 1.0f;\")
+def more(x: float) -> float: ...
+
+@wp.kernel
+def k(x: wp.array(dtype=float)):
+    i = wp.tid()
+    x[i] = more(x[i])
+";
+    let asking = format!("{source}\ntape = wp.Tape()\n");
+    let folder = Folder::new(&[("k.py", source), ("asking.py", &asking)]);
+    let note = "k.py: wrote 1 kernel to k.cu; not all have a backward entry: `--warn gradients` says why\n";
+    assert_eq!(folder.kc(&["compile", "k.py", "-o", "k.cu"]).ends(0).err, note);
+    assert_eq!(
+        folder.kc(&["compile", "k.py", "-o", "k.cu", "--no-backward"]).ends(0).err.matches("backward").count(),
+        0
+    );
+    for args in [&["compile", "asking.py", "-o", "k.cu"][..], &["compile", "k.py", "-o", "k.cu", "--warn", "gradients"]]
+    {
+        let said = folder.kc(args).ends(0).err;
+        assert!(said.contains("W0607") && said.ends_with("wrote 1 kernel to k.cu\n"), "{said}");
+    }
+}
+
 #[test]
 fn the_ending_of_a_file_says_what_is_written() {
     let folder = Folder::new(&[("k.py", DOUBLE), ("two.py", DOUBLE), ("dir.ptx/keep", "")]);

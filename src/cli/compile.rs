@@ -9,9 +9,9 @@ use super::tensor_cores::TensorCoresArg;
 use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, depfile, output, with_project};
 use crate::codegen::linkage::{self, Linkage};
-use crate::diag::policy::Policy;
+use crate::diag::policy::{NO_BACKWARD, Policy};
 use crate::diag::render::sarif_log;
-use crate::diag::{Diagnostic, counted};
+use crate::diag::{Diagnostic, Diagnostics, counted};
 use crate::driver::{
     Abi, Arch, ArrayLayout, Artefact, Compilation, Compiler, Cpu, Grid, Opt, Options, Overlaid, Request,
 };
@@ -327,10 +327,12 @@ fn compile(
         }
         rules.push_str(&depfile::rule(&written, path, &compilation.sources));
         let kernels = compilation.kernels.len();
+        let without_gradient = missing_gradients(&compilation.diagnostics);
         match with_project(policy, path) {
             Ok(policy) => policy.apply(&mut compilation.diagnostics, &compilation.sources),
             Err(exit) => return exit,
         }
+        let untold = missing_gradients(&compilation.diagnostics) < without_gradient;
         exit = exit.max(Exit::after(compilation.diagnostics.iter()));
         let findings = compilation.diagnostics.into_sorted();
         let text = args.report.render(&findings, &compilation.sources, output::style());
@@ -341,7 +343,7 @@ fn compile(
         }
         // The other forms are read by programs.
         if matches!(args.report.format, FormatArg::Full) && !matches!(target, Target::Stdout) && !written.is_empty() {
-            output::note(&wrote(kernels, path, &written));
+            output::note(&wrote(kernels, untold, path, &written));
         }
     }
     if !compiled && inputs.iter().all(|input| input.found) {
@@ -359,12 +361,19 @@ fn compile(
     exit
 }
 
-/// One line about the files that hold what a source became.
-fn wrote(kernels: usize, source: &Path, files: &[PathBuf]) -> String {
+/// How many findings say of a kernel that it has no backward entry.
+fn missing_gradients(diagnostics: &Diagnostics) -> usize {
+    diagnostics.iter().filter(|finding| NO_BACKWARD.contains(&finding.code)).count()
+}
+
+/// One line about the files that hold what a source became. `untold`: kernels have no backward
+/// entry, and no finding says so.
+fn wrote(kernels: usize, untold: bool, source: &Path, files: &[PathBuf]) -> String {
     let name = |file: &PathBuf| file.strip_prefix(".").unwrap_or(file).display().to_string();
     let names: Vec<String> = files.iter().map(name).collect();
     let kernels = counted(kernels, "kernel");
-    format!("{}: wrote {kernels} to {}\n", source.display(), names.join(", "))
+    let more = if untold { "; not all have a backward entry: `--warn gradients` says why" } else { "" };
+    format!("{}: wrote {kernels} to {}{more}\n", source.display(), names.join(", "))
 }
 
 /// `sm_90`, or `90` alone.

@@ -2,15 +2,20 @@
 //! `pyproject.toml` says.
 //!
 //! Warnings about gradients are for those who want one: where a file asks for no gradient, those of
-//! [`GRADIENTS`] are left out, and elsewhere the first of each code speaks for all of the file.
+//! [`GRADIENTS`] are left out, and elsewhere the first of each code speaks for all of the file, but
+//! each kernel that has no gradient is named.
 
 use std::collections::HashMap;
 
 use super::{Code, Diagnostic, Diagnostics, Level, counted};
 use crate::source::{FileId, SourceMap, Span};
 
-/// Warnings that name what a gradient takes for granted, or loses: `gradients` is all of them.
-pub const GRADIENTS: [Code; 3] = [Code::W0602, Code::W0604, Code::W0606];
+/// Warnings that name what a gradient takes for granted or loses, or that there is none: `gradients`
+/// is all of them.
+pub const GRADIENTS: [Code; 5] = [Code::W0602, Code::W0603, Code::W0604, Code::W0606, Code::W0607];
+
+/// Of these, those that name a kernel without a backward entry.
+pub const NO_BACKWARD: [Code; 2] = [Code::W0603, Code::W0607];
 
 /// Warnings that are shown where somebody asks for them.
 pub const ON_DEMAND: [Code; 1] = [Code::W1303];
@@ -119,16 +124,20 @@ impl Policy {
 
     /// Drops what is allowed and raises what is denied.
     pub fn apply(&self, diagnostics: &mut Diagnostics, sources: &SourceMap) {
-        let mut firsts = self.firsts(diagnostics, sources);
+        let mut asks = HashMap::new();
+        let mut firsts = self.firsts(diagnostics, sources, &mut asks);
         diagnostics.update(|diagnostic: &mut Diagnostic| {
             let setting = self.setting(diagnostic.code);
             if setting == Setting::Deny {
                 diagnostic.level = Level::Error;
             }
-            if setting == Setting::Allow || !self.is_folded(diagnostic.code) {
+            if setting == Setting::Allow || !self.is_quiet(diagnostic.code) {
                 return setting != Setting::Allow;
             }
             let Some((code, span)) = diagnostic.span().map(|span| (diagnostic.code, span)) else { return true };
+            if NO_BACKWARD.contains(&code) {
+                return asks.get(&span.file).copied().unwrap_or(true);
+            }
             match firsts.get_mut(&(code, span.file)) {
                 Some((first, more)) if *first == span => {
                     if *more > 0 {
@@ -144,17 +153,21 @@ impl Policy {
         });
     }
 
-    /// Whether one finding of a code speaks for all of a file: unless a rule names it.
-    fn is_folded(&self, code: Code) -> bool {
+    /// Whether a code is left out where a file asks for no gradient: unless a rule names it.
+    fn is_quiet(&self, code: Code) -> bool {
         GRADIENTS.contains(&code) && self.narrow(code).is_none()
     }
 
-    /// Of each code that is folded, in each file that asks for a gradient, the first finding and
-    /// the number of the others.
-    fn firsts(&self, diagnostics: &Diagnostics, sources: &SourceMap) -> HashMap<(Code, FileId), (Span, usize)> {
-        let mut asks: HashMap<FileId, bool> = HashMap::new();
+    /// Of each quiet code, in each file that asks for a gradient, the first finding and the number
+    /// of the others. `asks` becomes which of the files do.
+    fn firsts(
+        &self,
+        diagnostics: &Diagnostics,
+        sources: &SourceMap,
+        asks: &mut HashMap<FileId, bool>,
+    ) -> HashMap<(Code, FileId), (Span, usize)> {
         let mut firsts: HashMap<(Code, FileId), (Span, usize)> = HashMap::new();
-        for diagnostic in diagnostics.iter().filter(|diagnostic| self.is_folded(diagnostic.code)) {
+        for diagnostic in diagnostics.iter().filter(|diagnostic| self.is_quiet(diagnostic.code)) {
             let Some(span) = diagnostic.span() else { continue };
             if !*asks.entry(span.file).or_insert_with(|| asks_for_gradient(&sources.file(span.file).text)) {
                 continue;
@@ -233,6 +246,21 @@ mod tests {
         assert_eq!(counts(asks, &Policy::default()), (1, Some((Some(1), 1))));
         assert_eq!(counts(asks_not, &Policy::default()), (0, None));
         assert_eq!(counts(asks_not, &all), (3, Some((Some(1), 0))));
+    }
+
+    #[test]
+    fn each_kernel_without_a_gradient_is_named_where_one_is_asked_for() {
+        let shown = |text: &str| {
+            let mut sources = SourceMap::default();
+            let file = sources.add(crate::source::SourceFile::new("a.py", text.to_string()));
+            let mut found = Diagnostics::new();
+            for (code, at) in [(Code::W0607, 1), (Code::W0607, 5), (Code::W0603, 9)] {
+                found.push(Diagnostic::new(code, "x").label(Span::new(file, at, at + 1), "here"));
+            }
+            Policy::default().apply(&mut found, &sources);
+            found.len()
+        };
+        assert_eq!((shown("tape = wp.Tape()  # text\n"), shown("a = wp.zeros(9)  # text\n")), (3, 0));
     }
 
     #[test]
