@@ -37,7 +37,7 @@ def test_lints_are_warnings_at_their_line():
 
 
 def test_lints_are_filtered_by_code():
-    text = "import kc\n@kc.kernel\ndef k(n: kc.array(dtype=int)):\n    i = kc.tid()\n    n[i] = n[i] / 2\n"
+    text = "import kc\n@kc.kernel\ndef k(n: kc.array(dtype=int), y: kc.array(dtype=float)):\n    i = kc.tid()\n    y[i] = float(n[i] / 2)\n"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "W1201", kc.LintWarning)
