@@ -241,6 +241,22 @@ fn standard_input_is_a_file() {
     assert!(folder.kc(&["check", "-", "--watch"]).ends(2).err.contains("E1012"));
 }
 
+/// What is wrong in a module that several files import is said of the first of them alone; an error
+/// fails each.
+#[test]
+fn warnings_about_a_shared_module_are_told_once() {
+    let shared = "import warp as wp\n\n@wp.func\ndef half(i: int):\n    unused = 1\n    return float(i / 2)\n";
+    let importing =
+        DOUBLE.replace("x[i] * 2.0", "half(i)").replace("\n\n@wp.kernel", "\nfrom shared import half\n\n@wp.kernel");
+    let folder = Folder::new(&[("a.py", &importing), ("b.py", &importing), ("shared.py", shared)]);
+    let said = folder.kc(&["check", "."]).ends(0).out;
+    assert_eq!((said.matches("W1201").count(), said.matches("warning[W1301]").count()), (1, 1), "{said}");
+    let wrong = shared.replace("unused = 1", "return undefined");
+    let folder = Folder::new(&[("a.py", &importing), ("b.py", &importing), ("shared.py", &wrong)]);
+    let said = folder.kc(&["check", "a.py", "b.py"]).ends(1);
+    assert!(said.out.matches("E0201").count() >= 2, "{}", said.out);
+}
+
 /// A kernel without a backward entry is named where a gradient is asked for, and else in one line.
 #[test]
 fn entries_that_are_missing_are_told() {

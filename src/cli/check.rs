@@ -1,5 +1,6 @@
 //! `kc check`: findings without artefacts.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use super::inputs::Input;
@@ -7,7 +8,7 @@ use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output, with_project};
 use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
-use crate::diag::{Code, counted};
+use crate::diag::{Code, Level, counted};
 use crate::driver::{Compilation, Compiler, End, Overlaid, Request, Verdict};
 
 /// Checks kernel files and reports errors and warnings.
@@ -61,6 +62,7 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
     let mut exit = Exit::Ok;
     let mut results = String::new();
     let mut without = 0;
+    let mut told = HashSet::new();
     for input in inputs {
         let path = input.path.as_path();
         let mut compilation = compiler.check(path, input.files(&Overlaid::default()), &request);
@@ -72,6 +74,7 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
             Ok(policy) => policy.apply(&mut compilation.diagnostics, &compilation.sources),
             Err(exit) => return exit,
         }
+        tell_once(&mut compilation, &mut told);
         let kernels = compilation.kernels.clone();
         let unresolved = compilation.unresolved.len();
         exit = exit.max(Exit::after(compilation.diagnostics.iter()));
@@ -111,6 +114,17 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
         return exit;
     }
     exit
+}
+
+/// Leaves out warnings about a file that were told of it before: those of a module that several
+/// files import.
+fn tell_once(compilation: &mut Compilation, told: &mut HashSet<(Code, PathBuf, u32, String)>) {
+    let sources = &compilation.sources;
+    compilation.diagnostics.retain(|finding| {
+        let Some(span) = finding.span().filter(|_| finding.level != Level::Error) else { return true };
+        let path = sources.file(span.file).path.clone();
+        told.insert((finding.code, path, span.start, finding.message.clone()))
+    });
 }
 
 /// What became of each kernel of a file.
