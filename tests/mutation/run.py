@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FOLDERS = ["src/analysis", "src/ir", "src/passes", "src/check", "src/autodiff", "src/codegen/cuda"]
 # The test programs; the one nearest to a mutant comes first.
 NEAREST = {"src/check": "lang", "src/codegen": "cuda_text"}
-PROGRAMS = ["lib", "cuda_text", "lang", "golden", "gradients", "codes", "barriers", "limits"]
+PROGRAMS = ["lib", "cuda_text", "lang", "golden", "gradients", "codes", "barriers", "limits", "banks", "exchanges", "part_blocks", "ptx_table"]
 # Those with a list of trials instead of functions.
 TABLES = {"cuda_text", "lang", "golden"}
 # The first and the quick tests of a program are those of so many seconds together. (A mutant that loops costs the limit of the
