@@ -2,7 +2,8 @@
 //! Python would raise.
 //!
 //! A read under a condition of its own is left alone: the condition may be what tells that the
-//! variable was assigned.
+//! variable was assigned. Such a condition is also one before it on whose other way the function
+//! or loop is left, and the left side of `and` or `or`.
 
 use super::Subject;
 use crate::check::messages;
@@ -39,16 +40,23 @@ struct Walk<'a, 'f> {
 
 impl Walk<'_, '_> {
     fn block(&mut self, body: &[Stmt]) {
+        let depth = self.blocks.len();
         for stmt in body {
             self.statement(stmt);
         }
+        self.blocks.truncate(depth);
     }
 
     fn nested(&mut self, body: &[Stmt]) {
+        self.under_condition(|walk| walk.block(body));
+    }
+
+    fn under_condition(&mut self, visit: impl FnOnce(&mut Self)) {
+        let depth = self.blocks.len();
         self.next += 1;
         self.blocks.push(self.next);
-        self.block(body);
-        self.blocks.pop();
+        visit(self);
+        self.blocks.truncate(depth);
     }
 
     fn statement(&mut self, stmt: &Stmt) {
@@ -70,6 +78,11 @@ impl Walk<'_, '_> {
                 self.nested(then);
                 let after_then = std::mem::replace(&mut self.set, before);
                 self.nested(otherwise);
+                if after_then.is_none() != self.set.is_none() {
+                    // What follows in the block is under the condition.
+                    self.next += 1;
+                    self.blocks.push(self.next);
+                }
                 self.set = meet(after_then, self.set.take());
             }
             StmtKind::For { variable, start, end, step, body } => {
@@ -139,11 +152,18 @@ impl Walk<'_, '_> {
     }
 
     fn read(&mut self, expr: &Expr) {
-        visit::walk(expr, &mut |part| match &part.kind {
-            ExprKind::Let { local, .. } => self.assign(*local, part.span),
-            ExprKind::Local(id) => self.variable(*id, part.span),
+        match &expr.kind {
+            ExprKind::And(parts) | ExprKind::Or(parts) => {
+                let Some((first, others)) = parts.split_first() else { return };
+                self.read(first);
+                self.under_condition(|walk| others.iter().for_each(|part| walk.read(part)));
+                return;
+            }
+            ExprKind::Let { local, .. } => self.assign(*local, expr.span),
+            ExprKind::Local(id) => self.variable(*id, expr.span),
             _ => {}
-        });
+        }
+        visit::children(expr, &mut |part| self.read(part));
     }
 
     fn variable(&mut self, id: LocalId, span: Span) {
