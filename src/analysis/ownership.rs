@@ -5,7 +5,8 @@
 //! it: for each coordinate of the kernel there is a dimension in which all accesses have the index
 //! `c * coordinate + u + r`, with the same constant c, the same u, equal for all threads, and r
 //! within a span of less than |c|. A coordinate is also known where all accesses are made under one
-//! condition `coordinate == u`: no two threads that differ in it make them.
+//! condition `coordinate == u`: no two threads that differ in it make them. Under such a condition an
+//! index without the coordinate has it, too: `u` is `coordinate`.
 //!
 //! Assumptions, which the caller must be content with:
 //! * The launch has no more dimensions than the kernel's rank: others repeat threads
@@ -59,6 +60,22 @@ struct Found {
     forms: Vec<Option<Form>>,
     /// The coordinates that a condition around it fixes, each with the number that they are.
     fixed: BTreeMap<u8, Form>,
+}
+
+impl Found {
+    /// The index in a dimension with the coordinates and uniform values of another access. A
+    /// condition around this one may say what a coordinate is: where `i == 0`, index 0 is `i`.
+    fn form_like(&self, dim: usize, other: &Form) -> Option<Form> {
+        let mut form = self.forms.get(dim)?.clone()?;
+        if form.coordinates.is_empty() {
+            for (n, &factor) in &other.coordinates {
+                let number = self.fixed.get(n).filter(|number| number.coordinates.is_empty())?;
+                form = form.plus(number, factor.checked_neg()?)?;
+            }
+            form.coordinates = other.coordinates.clone();
+        }
+        (form.coordinates == other.coordinates && form.uniform == other.uniform).then_some(form)
+    }
 }
 
 /// What is known of the values that indices are computed from.
@@ -249,19 +266,17 @@ fn elements(ty: Type, structs: &StructTable, f: &mut impl FnMut(Element)) {
 fn tells_thread(accesses: &[&Found], wanted: Range<u8>, threads: Option<[u32; MAX_DIMS]>) -> bool {
     let Some((first, others)) = accesses.split_first() else { return false };
     let mut told = BTreeSet::new();
-    for (dim, head) in first.forms.iter().enumerate() {
-        let Some(head) = head else { continue };
-        let mut span = head.rest;
-        let alike = others.iter().all(|access| match access.forms.get(dim) {
-            Some(Some(form)) => {
-                span = Interval { low: span.low.min(form.rest.low), high: span.high.max(form.rest.high) };
-                form.coordinates == head.coordinates && form.uniform == head.uniform
-            }
-            _ => false,
-        });
+    for dim in 0..first.forms.len() {
+        let forms = accesses.iter().filter_map(|access| access.forms.get(dim)?.as_ref());
+        let Some(head) = forms.max_by_key(|form| form.coordinates.len()) else { continue };
+        let alike: Option<Vec<Form>> = accesses.iter().map(|access| access.form_like(dim, head)).collect();
+        let Some(alike) = alike else { continue };
+        let low = alike.iter().map(|form| form.rest.low).min();
+        let high = alike.iter().map(|form| form.rest.high).max();
+        let span = low.zip(high).map_or(head.rest, |(low, high)| Interval { low, high });
         let mut factors: Vec<(u8, i128)> = head.coordinates.iter().map(|(&n, c)| (n, c.abs())).collect();
         factors.sort_by_key(|&(_, c)| c);
-        if !alike || threads.is_none() && factors.len() != 1 {
+        if threads.is_none() && factors.len() != 1 {
             continue;
         }
         // Each factor is larger than all that the ones before can make.
