@@ -97,7 +97,17 @@ pub enum Kind {
     /// `.f16x2`, `.bf16x2`
     HalfPair,
     BrainPair,
+    /// `.e4m3x2`, `.e5m2x2`
+    E4m3Pair,
+    E5m2Pair,
     Predicate,
+}
+
+impl Kind {
+    /// Whether a value holds two numbers.
+    pub fn is_pair(self) -> bool {
+        matches!(self, Kind::HalfPair | Kind::BrainPair | Kind::E4m3Pair | Kind::E5m2Pair)
+    }
 }
 
 /// A fundamental type; `bits` of a predicate is 1.
@@ -117,6 +127,8 @@ impl Type {
             "pred" => return ty(Kind::Predicate, 1),
             "f16x2" => return ty(Kind::HalfPair, 32),
             "bf16x2" => return ty(Kind::BrainPair, 32),
+            "e4m3x2" => return ty(Kind::E4m3Pair, 16),
+            "e5m2x2" => return ty(Kind::E5m2Pair, 16),
             "bf16" => return ty(Kind::Brain, 16),
             "b128" => return ty(Kind::Bits, 128),
             _ => {}
@@ -153,6 +165,8 @@ impl fmt::Display for Type {
             Kind::Brain => f.write_str("bf16"),
             Kind::HalfPair => f.write_str("f16x2"),
             Kind::BrainPair => f.write_str("bf16x2"),
+            Kind::E4m3Pair => f.write_str("e4m3x2"),
+            Kind::E5m2Pair => f.write_str("e5m2x2"),
             Kind::Predicate => f.write_str("pred"),
         }
     }

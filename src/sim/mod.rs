@@ -39,6 +39,7 @@ mod decode;
 mod dropped;
 mod exchange;
 pub mod findings;
+mod float8;
 mod footprint;
 mod graph;
 pub mod heap;

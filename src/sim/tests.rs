@@ -479,6 +479,9 @@ fn floats_of_sixteen_bits_are_rounded_in_all_directions() {
     assert_eq!((float("rn.bf16", "0f3F804000"), float("rz.bf16", "0f3F804000")), (0x3f80, 0x3f80));
     assert_eq!((float("rn.bf16", "0f3F80C000"), float("rz.bf16", "0f3F80C000")), (0x3f81, 0x3f80));
     assert_eq!((float("rn.bf16", "0fBF80C000"), float("rz.bf16", "0fBF80C000")), (0xbf81, 0xbf80));
+    let all_of = |to: &str, bits| ["rn", "rz", "rm", "rp"].map(|how| float(&format!("{how}.{to}"), bits));
+    assert_eq!(all_of("bf16", "0fBF80C000"), [0xbf81, 0xbf80, 0xbf81, 0xbf80]);
+    assert_eq!(all_of("f16", "0f45001000"), [0x6800, 0x6800, 0x6800, 0x6801], "2049");
     // The largest float32 is beyond the largest bfloat16.
     assert_eq!((float("rn.bf16", "0f7F7FFFFF"), float("rz.bf16", "0f7F7FFFFF")), (0x7f80, 0x7f7f));
     let int = |how: &str, x: i64| given(&format!("mov.u64 %rd1, {x};\ncvt.{how}.s64 %rs1, %rd1;"));
@@ -497,6 +500,26 @@ fn floats_of_sixteen_bits_are_rounded_in_all_directions() {
     };
     assert_eq!((fused("0xbf80"), fused("0x3f80")), (0, 0x4040));
     assert_eq!(given("mov.b16 %rs2, 0x3e00;\ncvt.rn.bf16.f16 %rs1, %rs2;"), 0x3fc0, "1.5");
+}
+
+/// Pairs of floats of eight bits: 1.0625 lies between two of e4m3, 1.125 between two of e5m2.
+#[test]
+fn floats_of_eight_bits_come_in_pairs() {
+    let given = |convert: &str| value(&format!("{convert}\ncvt.u64.u16 %rd8, %rs1;"));
+    let of = |to: &str, a: f32, b: f32| {
+        let [a, b] = [a, b].map(|x| format!("0f{:08X}", x.to_bits()));
+        given(&format!("mov.f32 %f1, {a};\nmov.f32 %f2, {b};\ncvt.rn.satfinite.{to}.f32 %rs1, %f1, %f2;"))
+    };
+    assert_eq!(of("e4m3x2", 1.5, -2.0), 0x3cc0);
+    assert_eq!((of("e4m3x2", 1.0625, 1e9), of("e4m3x2", f32::NAN, -0.0)), (0x387e, 0x7f80));
+    assert_eq!((of("e5m2x2", 1.125, f32::NEG_INFINITY), of("relu.e5m2x2", -3.0, 3.0)), (0x3cfb, 0x0042));
+    assert_eq!(given("mov.b32 %r1, 0x3e00c000;\ncvt.rn.satfinite.e4m3x2.f16x2 %rs1, %r1;"), 0x3cc0);
+    let back = |from: &str, pair: &str| {
+        let text = format!("mov.b16 %rs1, {pair};\ncvt.rn.f16x2.{from} %r1, %rs1;\ncvt.u64.u32 %rd8, %r1;");
+        value(&text)
+    };
+    assert_eq!((back("e4m3x2", "0x3cc0"), back("e4m3x2", "0xff01")), (0x3e00_c000, 0x7fff_1800));
+    assert_eq!((back("e5m2x2", "0x3cfb"), back("relu.e5m2x2", "0xbc7c")), (0x3c00_fb00, 0x7c00));
 }
 
 /// NVRTC loads four elements at once where three are wanted. Nothing reads the fourth: it may lie

@@ -9,6 +9,7 @@ use half::{bf16, f16};
 use super::cluster::Shared;
 use super::code::{Factor, Narrow, Sum, Warpgroup};
 use super::findings::What;
+use super::float8::Float8;
 use super::machine::{Machine, Pause, predicate, put};
 use super::tensor_map::Swizzle;
 use super::value::LANES;
@@ -94,9 +95,8 @@ impl Narrow {
             Narrow::Bf16 => bf16::from_bits(half()).to_f64(),
             // The low bits of the fraction are none of its.
             Narrow::Tf32 => f32::from_bits(super::memory::read(bytes, 0, 4) as u32 & 0xffff_e000).into(),
-            Narrow::E4m3 => of_e4m3(bytes[0]),
-            // The upper byte of a half.
-            Narrow::E5m2 => f16::from_bits(u16::from(bytes[0]) << 8).to_f64(),
+            Narrow::E4m3 => Float8::E4m3.number(bytes[0]),
+            Narrow::E5m2 => Float8::E5m2.number(bytes[0]),
             Narrow::S8 => f64::from(bytes[0] as i8),
             Narrow::U8 => f64::from(bytes[0]),
         }
@@ -264,18 +264,6 @@ fn of_registers(warp: &Warp, regs: &[u32], element: Narrow, depth: usize) -> Vec
     found
 }
 
-/// Four bits of exponent, three of fraction; no infinity, and one NaN of each sign (P. Micikevicius
-/// and others, "FP8 formats for deep learning", 2022).
-fn of_e4m3(bits: u8) -> f64 {
-    let (exponent, fraction) = (i32::from(bits >> 3 & 15), f64::from(bits & 7) / 8.0);
-    let size = match (exponent, bits & 7) {
-        (15, 7) => f64::NAN,
-        (0, _) => fraction * 2f64.powi(-6),
-        _ => (1.0 + fraction) * 2f64.powi(exponent - 7),
-    };
-    if bits >> 7 == 1 { -size } else { size }
-}
-
 fn canonical(sum: f32) -> u64 {
     let sum = if sum.is_nan() { f32::from_bits(0x7fff_ffff) } else { sum };
     sum.to_bits().into()
@@ -284,14 +272,6 @@ fn canonical(sum: f32) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn bytes_are_floats() {
-        let numbers = [0x00, 0x01, 0x08, 0x38, 0x3c, 0x7e, 0xb8].map(of_e4m3);
-        assert_eq!(numbers, [0.0, 2f64.powi(-9), 2f64.powi(-6), 1.0, 1.5, 448.0, -1.0]);
-        assert!(of_e4m3(0x7f).is_nan() && of_e4m3(0xff).is_nan());
-        assert_eq!([0x3c, 0x40, 0xbe, 0x7b].map(|b| Narrow::E5m2.number(&[b])), [1.0, 2.0, -1.5, 57344.0]);
-    }
 
     fn bits(start: u64, leading: u64, stride: u64, mode: u64) -> u64 {
         start >> 4 | leading >> 4 << 16 | stride >> 4 << 32 | mode << 62

@@ -5,11 +5,18 @@ use half::{bf16, f16};
 use super::arithmetic::lanes;
 use super::modifiers::Modifiers;
 use crate::ptx::{Kind, Type};
+use crate::sim::float8::Float8;
 use crate::sim::value::{Alu, Compute, Exact, LANES, Lane, Lanes, Round, flush};
 
 /// What a conversion of registers of type `from` gives in a register of `width` bits; None: kc does
 /// not know it.
 pub fn conversion(m: &mut Modifiers, to: Type, from: Type, width: u32) -> Option<Alu> {
+    if let Some(format) = float8(to.kind) {
+        return (m.take("rn") && m.take("satfinite")).then(|| to_float8(format, m.take("relu"), from))?;
+    }
+    if let Some(format) = float8(from.kind) {
+        return (to.kind == Kind::HalfPair && m.take("rn")).then(|| of_float8(format, m.take("relu")));
+    }
     let (to_int, from_int) = (is_int(to), is_int(from));
     match (to_int, from_int) {
         (true, true) => between_ints(m.take("sat"), to, from, width),
@@ -287,6 +294,18 @@ fn between_floats(m: &mut Modifiers, to: Type, from: Type) -> Option<Alu> {
         ((Kind::Float, 32), (Kind::Brain, _), Round::Zero, false, false) => {
             Some(lanes!(|a: f32| brain(a.into(), Round::Zero)))
         }
+        ((Kind::Float, 32), (Kind::Float, 16), Round::Down, false, false) => {
+            Some(lanes!(|a: f32| short(a.into(), Round::Down)))
+        }
+        ((Kind::Float, 32), (Kind::Float, 16), Round::Up, false, false) => {
+            Some(lanes!(|a: f32| short(a.into(), Round::Up)))
+        }
+        ((Kind::Float, 32), (Kind::Brain, _), Round::Down, false, false) => {
+            Some(lanes!(|a: f32| brain(a.into(), Round::Down)))
+        }
+        ((Kind::Float, 32), (Kind::Brain, _), Round::Up, false, false) => {
+            Some(lanes!(|a: f32| brain(a.into(), Round::Up)))
+        }
         ((Kind::Float, 16), (Kind::Brain, _), Round::Near, false, false) => {
             Some(lanes!(|a: f16| bf16::from_f32(a.to_f32())))
         }
@@ -301,6 +320,62 @@ fn between_floats(m: &mut Modifiers, to: Type, from: Type) -> Option<Alu> {
             Some(lanes!(|a: f32, b: f32| (bf16::from_f32(a).bits() << 16 | bf16::from_f32(b).bits()) as u32))
         }
         _ => None,
+    }
+}
+
+/// The format of the numbers of a pair.
+fn float8(kind: Kind) -> Option<Float8> {
+    match kind {
+        Kind::E4m3Pair => Some(Float8::E4m3),
+        Kind::E5m2Pair => Some(Float8::E5m2),
+        _ => None,
+    }
+}
+
+/// Two numbers as floats of eight bits, the first of them in the upper byte. `relu`: those below 0
+/// become 0.
+fn to_float8(format: Float8, relu: bool, from: Type) -> Option<Alu> {
+    fn pair(format: Float8, relu: bool, numbers: [f64; 2]) -> u16 {
+        let [upper, lower] = numbers.map(|x| u16::from(format.nearest(if relu && x < 0.0 { 0.0 } else { x })));
+        upper << 8 | lower
+    }
+    fn halves(a: u32) -> [f64; 2] {
+        [a >> 16, a & 0xffff].map(|bits| f16::from_bits(bits as u16).to_f64())
+    }
+    macro_rules! of {
+        ($format:expr, $relu:expr) => {
+            match from {
+                Type { kind: Kind::Float, bits: 32 } => {
+                    Some(lanes!(|a: f32, b: f32| pair($format, $relu, [a.into(), b.into()])))
+                }
+                Type { kind: Kind::HalfPair, .. } => Some(lanes!(|a: u32| pair($format, $relu, halves(a)))),
+                _ => None,
+            }
+        };
+    }
+    match (format, relu) {
+        (Float8::E4m3, false) => of!(Float8::E4m3, false),
+        (Float8::E4m3, true) => of!(Float8::E4m3, true),
+        (Float8::E5m2, false) => of!(Float8::E5m2, false),
+        (Float8::E5m2, true) => of!(Float8::E5m2, true),
+    }
+}
+
+/// A pair of floats of eight bits as one of sixteen.
+fn of_float8(format: Float8, relu: bool) -> Alu {
+    fn pair(format: Float8, relu: bool, a: u16) -> u32 {
+        let half = |bits: u16| {
+            let x = format.number(bits as u8);
+            let x = if relu && x < 0.0 { 0.0 } else { x };
+            u32::from(if x.is_nan() { 0x7fff } else { f16::from_f64(x).to_bits() })
+        };
+        half(a >> 8) << 16 | half(a & 0xff)
+    }
+    match (format, relu) {
+        (Float8::E4m3, false) => lanes!(|a: u16| pair(Float8::E4m3, false, a)),
+        (Float8::E4m3, true) => lanes!(|a: u16| pair(Float8::E4m3, true, a)),
+        (Float8::E5m2, false) => lanes!(|a: u16| pair(Float8::E5m2, false, a)),
+        (Float8::E5m2, true) => lanes!(|a: u16| pair(Float8::E5m2, true, a)),
     }
 }
 

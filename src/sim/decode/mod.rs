@@ -477,7 +477,8 @@ impl<'t> Decoder<'_, 't> {
         // A register may be wider than what is taken from it or put into it.
         let Some((d, sources)) = i.operands.split_first() else { return Err(unknown(i)) };
         let (d, width) = self.write_at_least(i, d, to.bits)?;
-        let pairs = matches!(to.kind, Kind::HalfPair | Kind::BrainPair);
+        // Two numbers become a pair, or one pair another.
+        let pairs = to.kind.is_pair() && !from.kind.is_pair();
         if sources.len() != 1 + usize::from(pairs) {
             return Err(Error::malformed(i.at, format!("`{i}` takes {} operands", 2 + usize::from(pairs))));
         }
