@@ -5,8 +5,8 @@
 //! it: for each coordinate of the kernel there is a dimension in which all accesses have the index
 //! `c * coordinate + u + r`, with the same constant c, the same u, equal for all threads, and r
 //! within a span of less than |c|. A coordinate is also known where all accesses are made under one
-//! condition `coordinate == u`: no two threads that differ in it make them. Under such a condition an
-//! index without the coordinate has it, too: `u` is `coordinate`.
+//! condition `coordinate == u`: no two threads that differ in it make them. Under such a condition
+//! an index without the coordinate has it, too: `u` is `coordinate`.
 //!
 //! Assumptions, which the caller must be content with:
 //! * The launch has no more dimensions than the kernel's rank: others repeat threads

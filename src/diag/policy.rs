@@ -10,8 +10,8 @@ use std::collections::HashMap;
 use super::{Code, Diagnostic, Diagnostics, Level, counted};
 use crate::source::{FileId, SourceMap, Span};
 
-/// Warnings that name what a gradient takes for granted or loses, or that there is none: `gradients`
-/// is all of them.
+/// Warnings that name what a gradient takes for granted or loses, or that there is none:
+/// `gradients` is all of them.
 pub const GRADIENTS: [Code; 5] = [Code::W0602, Code::W0603, Code::W0604, Code::W0606, Code::W0607];
 
 /// Of these, those that name a kernel without a backward entry.

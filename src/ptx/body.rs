@@ -117,8 +117,9 @@ impl<'t> Parser<'t> {
             }
             return Ok(());
         }
-        if let Token::Dot(word @ ("callprototype" | "calltargets")) = self.lexer.token {
-            return Err(Error::unknown(at, format!("`.{word}`: calls through pointers")));
+        // Calls through pointers hand over variables, which say the same.
+        if let Token::Dot("callprototype" | "calltargets") = self.lexer.token {
+            return self.skip_statement();
         }
         let new = self.scopes.last_mut().is_none_or(|s| s.labels.insert(name, body.instructions.len()).is_none());
         if new { Ok(()) } else { Err(Error::malformed(at, format!("the label `{name}` stands twice"))) }
@@ -132,7 +133,9 @@ impl<'t> Parser<'t> {
             "loc" => self.loc(),
             "file" => self.file(),
             "pragma" => self.skip_statement(),
-            "branchtargets" | "callprototype" => self.malformed(format!("`.{word}` stands after a label")),
+            "branchtargets" | "callprototype" | "calltargets" => {
+                self.malformed(format!("`.{word}` stands after a label"))
+            }
             _ => match Space::named(word) {
                 Some(space) if space != Space::Const => self.variables(space, Linkage::Own, Some(owner)),
                 _ => Err(Error::unknown(at, format!("the directive `.{word}` in a function"))),

@@ -233,6 +233,8 @@ pub enum Init {
     Bits(u64, u32),
     /// The address of a variable.
     Address { variable: usize, offset: i64, generic: bool },
+    /// The address of a function.
+    Function(String),
 }
 
 /// Who knows a name of a text: nobody else, other texts, or it is defined in one of those.

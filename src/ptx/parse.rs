@@ -437,7 +437,9 @@ impl<'t> Parser<'t> {
         let name = self.word("the name of a variable")?;
         match names::find(&self.scopes, name) {
             Some(Name::Variable(variable)) => Ok(Init::Address { variable, offset: 0, generic }),
-            _ => Err(Error::unknown(at, format!("`{name}` as an initial value: it is no variable declared before"))),
+            // Which functions there are shows at the end of the text.
+            _ if !name.starts_with('%') => Ok(Init::Function(name.to_string())),
+            _ => Err(Error::malformed(at, format!("`{name}` as an initial value"))),
         }
     }
 

@@ -97,6 +97,8 @@ pub enum Op {
         targets: Box<[u32]>,
     },
     Call(Box<Call>),
+    /// Each lane calls the function that its register points to.
+    CallPointer(Box<PointerCall>),
     Print(Box<Print>),
     Assert(Box<[i64]>),
     /// A gradient is near-degenerate: the text that says why.
@@ -296,9 +298,18 @@ pub struct Copied {
     pub bytes: u32,
 }
 
+/// A call through a pointer: the functions that it may lead to, by their addresses.
+#[derive(Clone, Debug)]
+pub struct PointerCall {
+    pub pointer: Reg,
+    pub calls: Box<[(u64, Call)]>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Call {
     pub target: u32,
+    /// One beyond the last instruction of the function.
+    pub end: u32,
     /// The number of the function.
     pub function: u32,
     pub given: Box<[Copied]>,
@@ -678,6 +689,8 @@ pub struct Code {
     pub has_fences: bool,
     /// Whether barriers may be for some threads of a block.
     pub has_partial_barriers: bool,
+    /// Functions may call themselves by way of pointers, which is refused when they do.
+    pub has_pointer_calls: bool,
 }
 
 /// A register that tells where the thread is.

@@ -53,6 +53,7 @@ fn flow(op: &Op) -> Option<Flow> {
         Op::StoreMatrix(matrix) => does([&[matrix.base], &*matrix.regs].concat()),
         Op::MultiplyMatrices(m) => does([&*m.a, &*m.b, &*m.c].concat()),
         Op::Switch { index, .. } => does(vec![*index]),
+        Op::CallPointer(call) => does(vec![call.pointer]),
         Op::Branch { .. } | Op::Call(_) | Op::Return | Op::Exit | Op::Trap | Op::Nothing => does(Vec::new()),
         Op::Clock { .. } | Op::ActiveMask { .. } | Op::Fence { .. } => does(Vec::new()),
         Op::ClusterArrive { .. } | Op::ClusterWait { .. } => does(Vec::new()),

@@ -63,6 +63,8 @@ pub enum What {
     BadBulk(String),
     /// What is wrong with a texture or a surface, or with a place in it.
     BadImage(String),
+    /// A call to an address where no function of the module begins that takes what is given.
+    NoFunction(u64),
     /// What the simulator does not know shows only now.
     Unknown(String),
     Assert(String),

@@ -1,5 +1,5 @@
-//! Floats of eight bits (P. Micikevicius and others, "FP8 formats for deep learning", 2022), and what
-//! `cvt` makes of them (PTX ISA, "cvt").
+//! Floats of eight bits (P. Micikevicius and others, "FP8 formats for deep learning", 2022), and
+//! what `cvt` makes of them (PTX ISA, "cvt").
 
 /// A format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

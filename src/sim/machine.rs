@@ -258,13 +258,11 @@ impl Machine<'_> {
                 return None;
             }
             Op::Call(call) => {
-                for copied in &call.given {
-                    copy(warp, self.code, active, copied.from, copied.to, copied.bytes);
-                }
-                advance(split, pc);
-                if active != 0 {
-                    split.stack.push(Entry { mask: active, pc: call.target, meet: NOWHERE, call: pc });
-                }
+                self.call(warp, split, call, pc, active);
+                return None;
+            }
+            Op::CallPointer(call) => {
+                self.call_pointer(warp, split, call, pc, active);
                 return None;
             }
             Op::Return => {
@@ -272,10 +270,8 @@ impl Machine<'_> {
                 let call = split.remove(active, false);
                 if call == KERNEL {
                     self.left(shared, warp, active);
-                } else if let Op::Call(call) = &self.code.insts[call as usize].op {
-                    for copied in &call.returned {
-                        copy(warp, self.code, active, copied.from, copied.to, copied.bytes);
-                    }
+                } else {
+                    self.returned(warp, call, active);
                 }
                 return None;
             }
@@ -559,15 +555,5 @@ pub fn put_mask(to: &mut u32, from: u32, mask: u32) {
 pub fn advance(split: &mut Split, pc: u32) {
     if let Some(top) = split.stack.last_mut() {
         top.pc = pc + 1;
-    }
-}
-
-/// Copies what a call hands over, between places that count from the start of all parameters.
-fn copy(warp: &mut Warp, code: &Code, mask: u32, from: u32, to: u32, bytes: u32) {
-    let (start, size) = (code.param_bytes, code.call_bytes as usize);
-    for lane in lanes(mask) {
-        let at = |place: u32| lane * size + place.saturating_sub(start) as usize;
-        let (from, to) = (at(from), at(to));
-        warp.handed.copy_within(from..from + bytes as usize, to);
     }
 }

@@ -31,6 +31,7 @@
 
 mod access;
 mod bulk;
+mod calls;
 mod chance;
 mod cluster;
 pub mod code;
@@ -56,6 +57,8 @@ mod tensor;
 pub mod tensor_map;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_calls;
 #[cfg(test)]
 mod tests_of_clusters;
 #[cfg(test)]

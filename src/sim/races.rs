@@ -669,7 +669,7 @@ mod tests {
         assert!(found.is_some_and(|before| !before.writes), "{found:?}");
     }
 
-    /// A thread that reads what its warp and another read before a barrier is its only reader since.
+    /// A thread that reads what its warp and another read before a barrier is alone since then.
     #[test]
     fn readers_before_a_barrier_are_ordered() {
         for (epoch, races) in [(1, false), (0, true)] {

@@ -7,6 +7,8 @@ use crate::ptx::Space;
 pub const SHARED: u64 = 1 << 44;
 pub const LOCAL: u64 = 1 << 45;
 pub const PARAM: u64 = 1 << 46;
+/// Where functions have their addresses, one each: nothing is read there.
+pub const FUNCTIONS: u64 = 1 << 47;
 pub const GLOBAL: u64 = 0x7f00_0000_0000;
 /// Of the windows besides the last.
 pub const SIZE: u64 = 1 << 44;

@@ -1,9 +1,9 @@
 //! W1201: `/` and `%` on integers do in kernels what C does, not what Python does.
 //!
-//! `/` truncates where Python gives a float: this is reported where the quotient becomes a float. An
-//! integer place would drop the fraction in NumPy, too. Below zero `/` does not round down, and `%`
-//! has the sign of its left side where Python's has that of the right one: both are reported where
-//! the left side is a difference or a negation, the usual `(i - 1) % n`.
+//! `/` truncates where Python gives a float: this is reported where the quotient becomes a float.
+//! An integer place would drop the fraction in NumPy, too. Below zero `/` does not round down, and
+//! `%` has the sign of its left side where Python's has that of the right one: both are reported
+//! where the left side is a difference or a negation, the usual `(i - 1) % n`.
 
 use std::collections::HashSet;
 

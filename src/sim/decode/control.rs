@@ -1,12 +1,12 @@
 //! Where does control go, who waits for whom, and what do the lanes of a warp tell each other?
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::modifiers::Modifiers;
-use super::{Decoder, U32, arithmetic, unknown};
+use super::{Decoder, U32, U64, arithmetic, unknown};
 use crate::ir::{DEGENERATE, NO_COMPONENT, NO_ELEMENT, VISIT};
-use crate::ptx::{Error, Instruction, Kind, Module, Operand, Result, Type};
-use crate::sim::code::{self, Barrier, Call, Copied, Op, Print, Reg, Shuffle, Vote, Way};
+use crate::ptx::{Error, Function, Init, Instruction, Kind, Module, Operand, Result, Type};
+use crate::sim::code::{self, Barrier, Call, Copied, Op, PointerCall, Print, Reg, Shuffle, Vote, Way};
 use crate::sim::windows;
 
 /// The functions that a kernel calls, itself first.
@@ -22,6 +22,11 @@ pub fn reached(module: &Module, entry: &str) -> Result<Vec<usize>> {
     let mut calls = Vec::new();
     while let Some(&f) = found.get(done) {
         done += 1;
+        if pointer_calls(&module.functions[f]).next().is_some() {
+            // Whether they call themselves shows when they run.
+            let pointed = pointed_to(module);
+            found.extend(pointed.into_iter().filter(|f| !found.contains(f)).collect::<Vec<_>>());
+        }
         for i in module.functions[f].body.iter().flat_map(|body| &body.instructions).filter(|i| i.opcode == "call") {
             let Some(callee) = callee(i).and_then(at) else { continue };
             calls.push((f, callee, i.at));
@@ -49,11 +54,49 @@ pub fn reached(module: &Module, entry: &str) -> Result<Vec<usize>> {
     }
 }
 
+/// The function that a call names, before its arguments. Behind them stands the prototype of a call
+/// through a pointer.
 fn callee<'t>(i: &Instruction<'t>) -> Option<&'t str> {
-    i.operands.iter().find_map(|o| match o {
+    match i.operands.iter().find(|o| !matches!(o, Operand::List(_))) {
+        Some(Operand::Function(name)) => Some(*name),
+        _ => None,
+    }
+}
+
+/// The calls of a function through pointers.
+fn pointer_calls<'m, 't>(function: &'m Function<'t>) -> impl Iterator<Item = &'m Instruction<'t>> {
+    let instructions = function.body.iter().flat_map(|body| &body.instructions);
+    instructions.filter(|i| i.opcode == "call" && callee(i).is_none())
+}
+
+/// The functions whose addresses the text takes, as values or in the first contents of variables.
+fn pointed_to(module: &Module) -> Vec<usize> {
+    let instructions = module.functions.iter().flat_map(|f| &f.body).flat_map(|body| &body.instructions);
+    let values = instructions.filter(|i| i.opcode != "call").flat_map(|i| &i.operands).filter_map(|o| match o {
         Operand::Function(name) => Some(*name),
         _ => None,
-    })
+    });
+    let contents = module.variables.iter().flat_map(|v| &v.init).filter_map(|(_, init)| match init {
+        Init::Function(name) => Some(name.as_str()),
+        _ => None,
+    });
+    let names: HashSet<&str> = values.chain(contents).collect();
+    let is_pointed = |f: &Function| f.body.is_some() && !f.is_entry && names.contains(f.name);
+    (0..module.functions.len()).filter(|&f| is_pointed(&module.functions[f])).collect()
+}
+
+/// The address that pointers to a function hold; what is missing where there is none.
+pub fn function_address(module: &Module, name: &str) -> std::result::Result<u64, String> {
+    let function = module.functions.iter().position(|f| f.name == name && f.body.is_some());
+    let function = function.ok_or_else(|| format!("`{name}` as a value: no function or variable of this text"))?;
+    match module.functions[function].is_entry {
+        true => Err(format!("`{name}` as a value: launches that kernels make")),
+        false => Ok(address_of(function)),
+    }
+}
+
+fn address_of(function: usize) -> u64 {
+    windows::FUNCTIONS + 16 * (function as u64 + 1)
 }
 
 impl<'t> Decoder<'_, 't> {
@@ -102,10 +145,7 @@ impl<'t> Decoder<'_, 't> {
     }
 
     fn call(&mut self, i: &Instruction<'t>, starts: &HashMap<usize, u32>) -> Result<Op> {
-        let Some(name) = callee(i) else {
-            return Err(Error::unknown(i.at, "a call through a pointer"));
-        };
-        let position = i.operands.iter().position(|o| matches!(o, Operand::Function(_))).unwrap_or(0);
+        let position = i.operands.iter().position(|o| !matches!(o, Operand::List(_))).unwrap_or(0);
         let list = |o: Option<&Operand<'t>>| match o {
             Some(Operand::List(list)) => list.clone(),
             _ => Vec::new(),
@@ -115,6 +155,16 @@ impl<'t> Decoder<'_, 't> {
         let given: Result<Vec<_>> = given.iter().map(|o| self.handed(i, o)).collect();
         let returned: Result<Vec<_>> = returned.iter().map(|o| self.handed(i, o)).collect();
         let (given, returned) = (given?, returned?);
+        let Some(name) = callee(i) else {
+            let pointer = i.operands.get(position).ok_or_else(|| unknown(i))?;
+            let pointer = self.read(i, pointer, U64)?;
+            let calls = pointed_to(self.module).into_iter().filter_map(|f| {
+                let call = self.call_of(i, f, starts, &given, &returned).ok()?;
+                Some((address_of(f), call))
+            });
+            let calls = calls.collect();
+            return Ok(Op::CallPointer(Box::new(PointerCall { pointer, calls })));
+        };
         match (name, given.as_slice()) {
             ("vprintf", &[(format, 8), (values, 8)]) => {
                 return Ok(Op::Print(Box::new(Print { format, values, result: returned.first().map(|r| r.0) })));
@@ -133,8 +183,21 @@ impl<'t> Decoder<'_, 't> {
         let Some(function) = self.module.functions.iter().position(|f| f.name == name && f.body.is_some()) else {
             return Err(Error::unknown(i.at, format!("`{name}`: a function of another module")));
         };
+        Ok(Op::Call(Box::new(self.call_of(i, function, starts, &given, &returned)?)))
+    }
+
+    /// A call of a function with what is handed over: parameters of the caller, by offset and bytes.
+    fn call_of(
+        &self,
+        i: &Instruction<'t>,
+        function: usize,
+        starts: &HashMap<usize, u32>,
+        given: &[(u32, u32)],
+        returned: &[(u32, u32)],
+    ) -> Result<Call> {
         let target = *starts.get(&function).ok_or_else(|| unknown(i))?;
         let callee = &self.module.functions[function];
+        let name = callee.name;
         let pair = |handed: &[(u32, u32)], own: &[usize], back: bool| -> Result<Box<[Copied]>> {
             // A declaration may promise a result that the function of another text lacks:
             // linkers let that pass, and nothing comes back.
@@ -156,9 +219,10 @@ impl<'t> Decoder<'_, 't> {
             });
             copied.collect()
         };
-        let given = pair(&given, &callee.params, false)?;
-        let returned = pair(&returned, &callee.returns, true)?;
-        Ok(Op::Call(Box::new(Call { target, function: function as u32, given, returned })))
+        let given = pair(given, &callee.params, false)?;
+        let returned = pair(returned, &callee.returns, true)?;
+        let end = target + callee.body.as_ref().map_or(0, |body| body.instructions.len() as u32) + 1;
+        Ok(Call { target, end, function: function as u32, given, returned })
     }
 
     pub fn synchronise(&mut self, i: &Instruction<'t>, m: &mut Modifiers<'t>) -> Result<Op> {

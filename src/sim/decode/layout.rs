@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use super::control::function_address;
 use crate::ptx::{Error, Init, Linkage, Module, Result, Space, Variable};
 use crate::sim::code::Placed;
 use crate::sim::windows;
@@ -141,9 +142,13 @@ fn placed(variable: &Variable, address: u64) -> Placed {
 fn contents(module: &Module, variable: &Variable, addresses: &[Option<u64>]) -> Result<Vec<u8>> {
     let mut bytes = vec![0; variable.bytes as usize];
     for &(offset, ref init) in &variable.init {
-        let (value, size) = match *init {
-            Init::Bits(bits, size) => (bits, size as usize),
-            Init::Address { variable, offset, generic } => {
+        let (value, size) = match init {
+            &Init::Bits(bits, size) => (bits, size as usize),
+            Init::Function(name) => {
+                let address = function_address(module, name).map_err(|what| Error::unknown(variable.at, what))?;
+                (address, 8)
+            }
+            &Init::Address { variable, offset, generic } => {
                 let of = &module.variables[variable];
                 let address =
                     addresses[variable].ok_or_else(|| Error::malformed(of.at, "the address of what has no place"))?;

@@ -1,6 +1,7 @@
 //! What do the operands of an instruction stand for? A register, whose size has to fit; a constant,
 //! which gets a register; an address.
 
+use super::control::function_address;
 use super::{Decoder, FALSE, Slot, TRUE};
 use crate::ptx::{Base, Error, Instruction, Kind, Operand, Register, Result, Type};
 use crate::sim::code::{Pred, PredIn, Reg, Special};
@@ -88,7 +89,8 @@ impl<'t> Decoder<'_, 't> {
                 self.constant(address)
             }
             Operand::Function(name) => {
-                return Err(Error::unknown(i.at, format!("`{name}` as a value: calls through pointers")));
+                let address = function_address(self.module, name).map_err(|what| Error::unknown(i.at, what))?;
+                self.constant(address)
             }
             _ => return Err(Error::malformed(i.at, format!("an operand that `{i}` does not take"))),
         })

@@ -273,6 +273,11 @@ pub fn told(finding: &Finding, arrays: &dyn Places, code: &sim::Code, name: &dyn
         What::Mbarrier(why) => plain(Code::E1114, format!("in {thread}: {why}"), "here"),
         What::BadBulk(why) => plain(Code::E1111, format!("in {thread}: {why}"), "copied here"),
         What::BadImage(why) => plain(Code::E1101, format!("in {thread}: {why}"), "here"),
+        What::NoFunction(address) => {
+            let message =
+                format!("{thread} calls the address {address:#x}, where no function begins that takes these arguments");
+            plain(Code::E1101, message, "called here")
+        }
         What::Unknown(what) => plain(Code::E0831, format!("the simulator does not know {what}"), "here"),
         What::Assert(text) => {
             let text = if text.is_empty() { String::new() } else { format!(": {text}") };
