@@ -201,6 +201,7 @@ fn ends_with(what: &What) -> Option<Status> {
         What::Outside(_) | What::ReadOnly(_) | What::BadImage(_) => Some(Status::IllegalAddress),
         What::Misaligned(_) => Some(Status::MisalignedAddress),
         What::Assert(_) => Some(Status::Assert),
+        What::NoFunction(_) => Some(Status::InvalidPc),
         What::Endless => Some(Status::LaunchTimeout),
         what => what.is_fatal().then_some(Status::LaunchFailed),
     }

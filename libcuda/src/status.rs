@@ -50,6 +50,7 @@ statuses! {
     HostRegistered = 712 c"CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED" c"part or all of the requested memory range is already mapped";
     HostNotRegistered = 713 c"CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED" c"pointer does not correspond to a registered memory region";
     MisalignedAddress = 716 c"CUDA_ERROR_MISALIGNED_ADDRESS" c"misaligned address";
+    InvalidPc = 718 c"CUDA_ERROR_INVALID_PC" c"invalid program counter";
     LaunchFailed = 719 c"CUDA_ERROR_LAUNCH_FAILED" c"unspecified launch failure";
     CooperativeTooLarge = 720 c"CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE" c"too many blocks in cooperative launch";
     NotSupported = 801 c"CUDA_ERROR_NOT_SUPPORTED" c"operation not supported";

@@ -66,7 +66,7 @@ use Kind::*;
 fn kind(what: &What) -> Kind {
     match what {
         What::Race(..) | What::NotBegun(..) => Race,
-        What::Outside(_) | What::BadImage(_) | What::Ended(..) => Outside,
+        What::Outside(_) | What::BadImage(_) | What::Ended(..) | What::NoFunction(_) => Outside,
         What::Misaligned(_) | What::BadBulk(_) => Misaligned,
         What::ReadOnly(_) => ReadOnly,
         What::Uninitialised(_) => Unset,
