@@ -107,8 +107,8 @@ DATA_PACKAGES=(pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.0 datasets==5.2.0 mlcro
 
 # Clients of the CUDA driver, which run on the simulated one.
 GPU_PACKAGES=(numba-cuda==0.30.4 numba==0.68.1 cuda-core==1.2.2 cuda-bindings==13.5.0 triton==3.9.0 nvidia-cuda-nvrtc==13.0.88
-              nvidia-cuda-runtime==13.0.88 nvidia-nvvm==13.5.37 numpy==2.2.6 pytest==8.4.2 tinygrad==0.14.0 cffi==2.1.1 filecheck==1.0.6
-              ml_dtypes==0.6.0 psutil==7.2.2)
+              nvidia-cuda-runtime==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-nvvm==13.5.37 numpy==2.2.6 pytest==8.4.2 tinygrad==0.14.0
+              cffi==2.1.1 filecheck==1.0.6 ml_dtypes==0.6.0 psutil==7.2.2)
 
 # Build systems of programs that call kernels; used by tests only.
 BUILD_PACKAGES=(meson==1.12.1 ninja==1.13.2)

@@ -7,6 +7,9 @@ use crate::driver::{Driver, VERSION, with_stack};
 use crate::pointers::Out;
 use crate::status::{Result, Status};
 
+/// Bytes that kernels can allocate in a context where nobody has said.
+pub const MALLOC_HEAP: usize = 8 << 20;
+
 /// A context of a device.
 #[derive(Debug)]
 pub struct Context {
@@ -22,7 +25,12 @@ pub struct Context {
 impl Context {
     fn new(device: usize, retained: Option<u64>) -> Context {
         let mib = 1 << 20;
-        Context { device, retained, flags: 0, limits: [1024, mib, 8 * mib, 0, 2048, 128, 0, 0], cache: 0 }
+        Context { device, retained, flags: 0, limits: [1024, mib, MALLOC_HEAP, 0, 2048, 128, 0, 0], cache: 0 }
+    }
+
+    /// Bytes that kernels can allocate.
+    pub fn malloc_heap(&self) -> usize {
+        self.limits[2]
     }
 }
 
@@ -68,6 +76,9 @@ impl Driver {
         let starts: Vec<u64> =
             self.owners.iter().filter(|(_, owner)| **owner == context).map(|(&start, _)| start).collect();
         self.leaks(&starts);
+        if let Ok(device) = self.contexts.get(context).map(|context| context.device) {
+            self.close_arena(device);
+        }
         for start in starts {
             self.owners.remove(&start);
             let origin = self.origin();

@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use kc::sim::heap::{Heap, Origin};
+use kc::sim::memory::{Arena, Piece};
 use serde_json::json;
 
 use crate::arrays::{Array, Resource};
@@ -34,6 +35,8 @@ pub struct Driver {
     pub heap: Heap,
     /// By device: what a kernel left broken, as every later call says.
     pub broken: Vec<Option<Status>>,
+    /// By device: where kernels allocate memory, and what they have.
+    pub arenas: Vec<Option<(Arena, Vec<Piece>)>>,
     pub contexts: Table<Context>,
     pub modules: Table<Module>,
     pub functions: Table<Function>,
@@ -238,6 +241,7 @@ impl Driver {
         Ok(Driver {
             heap,
             broken: vec![None; settings.devices],
+            arenas: vec![None; settings.devices],
             contexts: Table::new("context", 1, Status::InvalidContext),
             modules: Table::new("module", 2, Status::InvalidHandle),
             functions: Table::new("function", 3, Status::InvalidHandle),

@@ -147,6 +147,7 @@ fn named(block: &Block) -> String {
         Kind::Variable | Kind::Constant | Kind::ManagedVariable => {
             format!("the {bytes} bytes of the variable `{}`", given.name)
         }
+        Kind::Arena => "the memory that kernels allocate from".to_string(),
         _ => format!("the {bytes} bytes that `{}` gave ({})", given.name, call(given)),
     }
 }

@@ -6,8 +6,10 @@ use std::io::Write;
 use std::sync::Arc;
 
 use kc::sim::heap::{Block, Kind, Origin, Zone};
+use kc::sim::memory::Arena;
 use kc::sim::{self, Checks, Code, Form, How, Text, What};
 
+use crate::contexts::MALLOC_HEAP;
 use crate::driver::Driver;
 use crate::interrupt::Watch;
 use crate::modules::Function;
@@ -152,6 +154,9 @@ impl Driver {
             return Err(status.into());
         }
         self.mirrors_in();
+        if launch.code.allocates && self.arenas[device].is_none() {
+            self.open_arena(device)?;
+        }
         let checks = Checks { races: self.settings.races, uninitialised: self.settings.uninitialised };
         let how = How {
             checks,
@@ -165,14 +170,16 @@ impl Driver {
             Zone::Host => true,
             Zone::Device(owner) => owner == device || block.kind == Kind::Device && peers.contains(&(device, owner)),
         };
+        let arena = self.arenas[device].as_ref().map(|(arena, pieces)| (*arena, pieces.as_slice()));
         // SAFETY: the driver's lock is held, so that nobody gives or takes memory; the client does
         // not use it while a kernel does.
-        let memory = unsafe { self.heap.lend(&reaches) };
+        let memory = unsafe { self.heap.lend(&reaches, arena) };
         let blocks: Vec<(u64, u64)> = memory.pieces.iter().map(|piece| (piece.start, piece.bytes)).collect();
         let watch = Watch::new();
         let mut goes_on = || !Watch::came();
         let outcome = sim::run(&launch.code, &launch.form, launch.params.clone(), memory, &how, &mut goes_on);
         drop(watch);
+        self.arenas[device] = outcome.memory.arena.map(|arena| (arena, outcome.memory.allocated()));
         self.mirrors_out();
         if !outcome.printed.is_empty() {
             // A closed stream is not worth a word.
@@ -192,6 +199,28 @@ impl Driver {
         let status = ended.or(Watch::came().then_some(Status::LaunchTimeout));
         self.broken[device] = status;
         status.map_or(Ok(()), |status| Err(status.into()))
+    }
+}
+
+impl Driver {
+    /// The memory that kernels of a device allocate from: as much as `CU_LIMIT_MALLOC_HEAP_SIZE`
+    /// says at the first launch of one that does. It is there until its context ends.
+    fn open_arena(&mut self, device: usize) -> Result {
+        let bytes = self.current().map_or(MALLOC_HEAP, |(_, context)| context.malloc_heap()).max(1);
+        let (zone, origin) = (Zone::Device(device), self.origin());
+        let start = self.heap.give(zone, Kind::Arena, bytes as u64, 1, origin);
+        let start = start.map_err(|full| self.no_memory(zone, bytes, full))?;
+        self.arenas[device] = Some((Arena { start, end: start + bytes as u64, next: start }, Vec::new()));
+        Ok(())
+    }
+
+    /// Takes back all that kernels of a device have allocated.
+    pub fn close_arena(&mut self, device: usize) {
+        if let Some((arena, _)) = self.arenas[device].take() {
+            let origin = self.origin();
+            // It is there: nobody else takes it.
+            let _ = self.heap.take(arena.start, origin);
+        }
     }
 }
 

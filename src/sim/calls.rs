@@ -6,6 +6,7 @@ use super::code::{Call, Code, Copied, NOWHERE, Op, PointerCall};
 use super::findings::What;
 use super::machine::{Machine, advance, lanes};
 use super::warp::{Entry, Split, Warp};
+use super::{memory, print};
 
 impl Machine<'_> {
     pub fn call(&mut self, warp: &mut Warp, split: &mut Split, call: &Call, pc: u32, active: u32) {
@@ -28,6 +29,28 @@ impl Machine<'_> {
                 return;
             };
             self.enter(warp, split, found, pc, same);
+        }
+    }
+
+    /// Each lane gets memory of its own, or 0 where there is no more.
+    pub fn allocate(&mut self, warp: &mut Warp, [size, result]: [u32; 2], active: u32) {
+        for lane in lanes(active) {
+            let bytes = print::parameter(self, warp, size, 8, lane);
+            let start = self.memory.allocate(bytes);
+            if let Some(start) = start {
+                self.history.forget(self.memory.offset(start), bytes as usize);
+            }
+            let at = lane * self.code.call_bytes as usize + result.saturating_sub(self.code.param_bytes) as usize;
+            memory::write(&mut warp.handed, at, 8, start.unwrap_or(0));
+        }
+    }
+
+    pub fn give_back(&mut self, warp: &Warp, address: u32, pc: u32, active: u32) {
+        for lane in lanes(active) {
+            let start = print::parameter(self, warp, address, 8, lane);
+            if start != 0 && !self.memory.release(start) {
+                self.findings.add(What::NotAllocated(start), pc, warp.thread(lane as u32));
+            }
         }
     }
 

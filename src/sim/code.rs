@@ -100,6 +100,10 @@ pub enum Op {
     /// Each lane calls the function that its register points to.
     CallPointer(Box<PointerCall>),
     Print(Box<Print>),
+    /// Memory for each lane: where the size and the result of the call lie.
+    Allocate(Box<[u32; 2]>),
+    /// Gives memory back: where the address lies.
+    Release(Box<[u32; 1]>),
     Assert(Box<[i64]>),
     /// A gradient is near-degenerate: the text that says why.
     Degenerate(Box<[u32; 1]>),
@@ -691,6 +695,8 @@ pub struct Code {
     pub has_partial_barriers: bool,
     /// Functions may call themselves by way of pointers, which is refused when they do.
     pub has_pointer_calls: bool,
+    /// Kernels ask for memory.
+    pub allocates: bool,
 }
 
 /// A register that tells where the thread is.

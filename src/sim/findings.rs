@@ -65,6 +65,8 @@ pub enum What {
     BadImage(String),
     /// A call to an address where no function of the module begins that takes what is given.
     NoFunction(u64),
+    /// Memory that is given back where no kernel has allocated any, or not since.
+    NotAllocated(u64),
     /// What the simulator does not know shows only now.
     Unknown(String),
     Assert(String),

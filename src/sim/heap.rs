@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use super::decode::RED_ZONE;
-use super::memory::{Memory, Piece};
+use super::memory::{Arena, Memory, Piece};
 use super::store::{Pages, Store};
 
 /// Whose memory a block is.
@@ -33,6 +33,8 @@ pub enum Kind {
     /// The same, which kernels can only read, and which host and devices share.
     Constant,
     ManagedVariable,
+    /// What kernels allocate their memory from.
+    Arena,
 }
 
 /// A line of the client's source.
@@ -317,18 +319,28 @@ impl Heap {
         };
     }
 
-    /// The memory of those blocks that a launch may use.
+    /// The memory of those blocks that a launch may use, with what kernels have allocated in an
+    /// arena.
     ///
     /// # Safety
     /// While it lives nobody else uses these blocks, and none is given or taken.
-    pub unsafe fn lend(&mut self, visible: &dyn Fn(&Block) -> bool) -> Memory {
-        let seen = self.blocks.values().filter(|block| block.freed.is_none() && visible(block));
-        let pieces: Vec<Piece> = seen
+    pub unsafe fn lend(&mut self, visible: &dyn Fn(&Block) -> bool, arena: Option<(Arena, &[Piece])>) -> Memory {
+        let seen = |block: &&Block| block.freed.is_none() && block.kind != Kind::Arena && visible(block);
+        let mut pieces: Vec<Piece> = self
+            .blocks
+            .values()
+            .filter(seen)
             .map(|block| Piece { start: block.start, bytes: block.bytes, read_only: block.kind == Kind::Constant })
             .collect();
-        let (Some(first), Some(last)) = (pieces.first(), pieces.last()) else { return Memory::default() };
-        let base = first.start & !(ALIGN - 1);
-        let len = (last.end() + u64::from(RED_ZONE) - base) as usize;
+        let own = arena.map_or(&[][..], |(_, own)| own);
+        let at = own.first().map_or(0, |first| pieces.partition_point(|piece| piece.start < first.start));
+        pieces.splice(at..at, own.iter().cloned());
+        let arena = arena.map(|(arena, _)| arena);
+        let first = pieces.first().map(|piece| piece.start).into_iter().chain(arena.map(|arena| arena.start)).min();
+        let last = pieces.last().map(Piece::end).into_iter().chain(arena.map(|arena| arena.end)).max();
+        let (Some(first), Some(last)) = (first, last) else { return Memory::default() };
+        let base = first & !(ALIGN - 1);
+        let len = (last + u64::from(RED_ZONE) - base) as usize;
         let offset = (base - self.start) as usize;
         let start: *mut u8 = std::ptr::with_exposed_provenance_mut(base as usize);
         // SAFETY: between the first and the last block all is in the range; what is not open there
@@ -336,7 +348,7 @@ impl Heap {
         let bytes = unsafe { Store::lent(start, len) };
         // SAFETY: `set` is as long as the range, and open.
         let set = unsafe { Store::lent(self.set.start().add(offset), len) };
-        Memory { base, bytes, pieces, set: Some(set) }
+        Memory { base, bytes, pieces, set: Some(set), arena }
     }
 }
 
@@ -432,7 +444,7 @@ mod tests {
         let pinned = heap.give(Zone::Host, Kind::Pinned, 16, 1, origin("give", 3)).expect("room");
         heap.mark(mine, 4, true);
         // SAFETY: nobody else uses the heap.
-        let mut memory = unsafe { heap.lend(&|block| block.zone != Zone::Device(1)) };
+        let mut memory = unsafe { heap.lend(&|block| block.zone != Zone::Device(1), None) };
         assert_eq!(memory.pieces.iter().map(|piece| piece.start).collect::<Vec<_>>(), [pinned, mine]);
         let (at, host) = (memory.offset(mine), memory.offset(pinned));
         memory.bytes[at..at + 4].copy_from_slice(&7u32.to_le_bytes());

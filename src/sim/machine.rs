@@ -322,6 +322,8 @@ impl Machine<'_> {
                 }
             }
             Op::Print(print) => print::print(self, warp, print, active),
+            Op::Allocate(at) => self.allocate(warp, **at, active),
+            Op::Release(at) => self.give_back(warp, at[0], pc, active),
             Op::CopyAsync(copy) => self.copy_async(shared, warp, copy, pc, active),
             Op::CommitCopies => self.commit_copies(warp, active),
             Op::WaitForCopies { left } => self.wait_for_copies(shared, warp, *left, active),

@@ -19,6 +19,19 @@ impl Piece {
     }
 }
 
+/// Where kernels allocate memory (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation"):
+/// pieces between two addresses, with space around them as around others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Arena {
+    pub start: u64,
+    pub end: u64,
+    /// Where the next one is looked for, so that what was given back stays unused for a while.
+    pub next: u64,
+}
+
+/// Pieces of an arena begin at multiples of this.
+const ARENA_ALIGN: u64 = 16;
+
 #[derive(Clone, Debug)]
 pub struct Memory {
     /// The address of its first byte.
@@ -28,11 +41,13 @@ pub struct Memory {
     pub pieces: Vec<Piece>,
     /// Of each byte 1 if somebody has written it; None: all count as written.
     pub set: Option<Store<u8>>,
+    /// None: kernels have no memory to allocate.
+    pub arena: Option<Arena>,
 }
 
 impl Default for Memory {
     fn default() -> Memory {
-        Memory { base: GLOBAL, bytes: Store::default(), pieces: Vec::new(), set: None }
+        Memory { base: GLOBAL, bytes: Store::default(), pieces: Vec::new(), set: None, arena: None }
     }
 }
 
@@ -73,6 +88,44 @@ impl Memory {
         }
         *hint = self.pieces.partition_point(|piece| piece.start <= address).checked_sub(1)?;
         self.pieces.get(*hint).filter(holds)
+    }
+
+    /// A piece that a kernel asks for; None: there is no room. Nobody has written it.
+    pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
+        let arena = self.arena?;
+        let room = |from: u64, to: u64| {
+            let (mut at, mut start) = (self.pieces.partition_point(|piece| piece.end() <= from), from);
+            loop {
+                start = (start + u64::from(RED_ZONE)).next_multiple_of(ARENA_ALIGN);
+                let end = start.checked_add(bytes)?.checked_add(RED_ZONE.into()).filter(|end| *end <= to)?;
+                match self.pieces.get(at) {
+                    Some(piece) if piece.start < end => start = piece.end(),
+                    _ => return Some((at, start)),
+                }
+                at += 1;
+            }
+        };
+        let (at, start) = room(arena.next, arena.end).or_else(|| room(arena.start, arena.end))?;
+        self.pieces.insert(at, Piece { start, bytes, read_only: false });
+        self.arena = Some(Arena { next: start + bytes, ..arena });
+        let offset = self.offset(start);
+        if let Some(set) = self.set.as_mut().and_then(|set| set.get_mut(offset..offset + bytes as usize)) {
+            set.fill(0);
+        }
+        Some(start)
+    }
+
+    /// Takes back what a kernel allocated at an address. Whether something was.
+    pub fn release(&mut self, start: u64) -> bool {
+        let is_own = self.arena.is_some_and(|arena| (arena.start..arena.end).contains(&start));
+        let at = self.pieces.iter().position(|piece| is_own && piece.start == start);
+        at.map(|at| self.pieces.remove(at)).is_some()
+    }
+
+    /// The pieces that kernels have allocated.
+    pub fn allocated(&self) -> Vec<Piece> {
+        let is_own = |piece: &&Piece| self.arena.is_some_and(|arena| (arena.start..arena.end).contains(&piece.start));
+        self.pieces.iter().filter(is_own).cloned().collect()
     }
 
     /// The piece that an address lies in or next to.

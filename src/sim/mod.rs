@@ -47,7 +47,7 @@ pub mod heap;
 mod machine;
 mod mbarrier;
 mod measured;
-mod memory;
+pub mod memory;
 mod print;
 mod queues;
 mod races;

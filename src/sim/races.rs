@@ -587,6 +587,15 @@ impl History {
         self.words.get_mut(at / 4..(at + bytes) / 4).filter(|_| whole)
     }
 
+    /// Nobody has accessed these words yet.
+    pub fn forget(&mut self, at: usize, bytes: usize) {
+        let words = at / 4..(at + bytes).div_ceil(4);
+        self.parts.retain(|word, _| !words.contains(word));
+        if let Some(cells) = self.words.get_mut(words) {
+            cells.fill(Cell::default());
+        }
+    }
+
     /// Calls `each` for the cells of an access; the first race.
     #[inline(always)]
     pub fn visit(

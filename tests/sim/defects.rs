@@ -74,7 +74,7 @@ fn kind(what: &What) -> Kind {
         What::Mbarrier(_) | What::Cluster(_) => Barrier,
         What::MissingLanes { .. } | What::Unnamed(_) => Lanes,
         What::Endless | What::RacesEnd(_) => Endless,
-        What::NoComponent { .. } | What::NoElement { .. } | What::Unknown(_) => Trap,
+        What::NotAllocated(_) | What::NoComponent { .. } | What::NoElement { .. } | What::Unknown(_) => Trap,
         What::Assert(_) | What::Degenerate(_) | What::Visit | What::Trap => Trap,
     }
 }

@@ -54,8 +54,8 @@ pub fn reached(module: &Module, entry: &str) -> Result<Vec<usize>> {
     }
 }
 
-/// The function that a call names, before its arguments. Behind them stands the prototype of a call
-/// through a pointer.
+/// The function that a call names before its arguments. A call through a pointer has its prototype
+/// behind them.
 fn callee<'t>(i: &Instruction<'t>) -> Option<&'t str> {
     match i.operands.iter().find(|o| !matches!(o, Operand::List(_))) {
         Some(Operand::Function(name)) => Some(*name),
@@ -169,6 +169,11 @@ impl<'t> Decoder<'_, 't> {
             ("vprintf", &[(format, 8), (values, 8)]) => {
                 return Ok(Op::Print(Box::new(Print { format, values, result: returned.first().map(|r| r.0) })));
             }
+            ("malloc", &[(size, 8)]) if self.is_of_driver(name) => {
+                let result = returned.first().ok_or_else(|| unknown(i))?.0;
+                return Ok(Op::Allocate(Box::new([size, result])));
+            }
+            ("free", &[(address, 8)]) if self.is_of_driver(name) => return Ok(Op::Release(Box::new([address]))),
             ("__assertfail", &[(message, 8), ..]) => return Ok(Op::Assert(Box::new([message.into()]))),
             (DEGENERATE, &[(why, 8)]) => return Ok(Op::Degenerate(Box::new([why]))),
             (VISIT, &[(_, 8)]) => return Ok(Op::Visit),
@@ -186,7 +191,12 @@ impl<'t> Decoder<'_, 't> {
         Ok(Op::Call(Box::new(self.call_of(i, function, starts, &given, &returned)?)))
     }
 
-    /// A call of a function with what is handed over: parameters of the caller, by offset and bytes.
+    /// Whether the text leaves a function to the driver.
+    fn is_of_driver(&self, name: &str) -> bool {
+        !self.module.functions.iter().any(|f| f.name == name && f.body.is_some())
+    }
+
+    /// A call of a function with what is handed over: parameters of the caller, offset and bytes.
     fn call_of(
         &self,
         i: &Instruction<'t>,

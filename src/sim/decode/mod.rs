@@ -111,6 +111,7 @@ pub fn decode_loaded(module: &Module, entry: &str, loaded: &Loaded) -> Result<Co
         cluster: kernel.cluster,
         has_fences,
         has_partial_barriers,
+        allocates: insts.iter().any(|inst| matches!(inst.op, Op::Allocate(_))),
         has_pointer_calls: insts.iter().any(|inst| matches!(inst.op, Op::CallPointer(_))),
         guarded_loads: dropped::guarded_loads(&insts),
         insts,

@@ -278,6 +278,10 @@ pub fn told(finding: &Finding, arrays: &dyn Places, code: &sim::Code, name: &dyn
                 format!("{thread} calls the address {address:#x}, where no function begins that takes these arguments");
             plain(Code::E1101, message, "called here")
         }
+        What::NotAllocated(address) => {
+            let message = format!("{thread} gives back the address {address:#x}, where no kernel has memory");
+            plain(Code::E1124, message, "given back here")
+        }
         What::Unknown(what) => plain(Code::E0831, format!("the simulator does not know {what}"), "here"),
         What::Assert(text) => {
             let text = if text.is_empty() { String::new() } else { format!(": {text}") };
