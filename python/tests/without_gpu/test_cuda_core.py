@@ -116,3 +116,86 @@ def test_blocks_of_a_cluster_reach_each_other(gpu, tmp_path, old, new, codes):
     assert (ran.code == 0) == (codes == []), ran.said
     if not codes:
         assert ran.out == "True\n"
+
+
+OBJECTS = """
+import numpy as np
+from cuda.bindings import driver as cu
+from cuda.core import Device, LaunchConfig, Program, ProgramOptions, launch
+
+device = Device(0)
+device.set_current()
+stream = device.create_stream()
+options = ProgramOptions(std="c++17", arch="sm_90", lineinfo=True, name={file!r})
+module = Program(open({file!r}).read(), "c++", options).compile("ptx")
+n = 200
+error, shapes = cu.cuMemAlloc(8 * n)
+error, at = cu.cuMemAlloc(4 * n)
+for name in ("make", "measure"):
+    launch(stream, LaunchConfig(grid=2, block=128), module.get_kernel(name), int(shapes), int(at), np.int32(n))
+    stream.sync()
+out = np.zeros(n, np.float32)
+cu.cuMemcpyDtoH(out.ctypes.data, at, out.nbytes)
+i = np.arange(n, dtype=np.float32)
+areas = np.where(i % 2 == 0, i * i, np.float32(3) * i)
+print((out == np.where(i % 3 == 0, -areas, areas + 1)).all())
+"""
+
+OF_OBJECTS = """struct Shape {
+    float size;
+    __device__ Shape(float size) : size(size) {}
+    __device__ virtual ~Shape() {}
+    __device__ virtual float area() const = 0;
+};
+struct Square : Shape {
+    using Shape::Shape;
+    __device__ float area() const override { return size * size; }
+};
+struct Strip : Shape {
+    using Shape::Shape;
+    __device__ float area() const override { return 3 * size; }
+};
+
+__device__ float negative(float x) { return -x; }
+__device__ float next(float x) { return x + 1; }
+__device__ float (*const changes[])(float) = {negative, next};
+
+extern "C" __global__ void make(Shape **shapes, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n)
+        shapes[i] = i % 2 ? (Shape *)new Strip(i) : new Square(i);
+}
+
+extern "C" __global__ void measure(Shape **shapes, float *out, int n)
+{
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= n)
+        return;
+    out[i] = changes[i % 3 != 0](shapes[i]->area()); // here
+    delete shapes[i];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, codes",
+    [
+        ("", "", set()),
+        # The object is gone, and with it the table of its functions.
+        ("out[i] = changes", "delete shapes[i]; out[i] = changes", {"E1101"}),
+        ("out[i] = changes", "free(shapes[i]); free(shapes[i]); out[i] = changes", {"E1124"}),
+        ("changes[i % 3 != 0]", "(*(float (**)(float))&shapes[i])", {"E1101"}),
+    ],
+)
+def test_kernels_make_objects_with_virtual_functions(gpu, tmp_path, old, new, codes):
+    text = OF_OBJECTS.replace(old, new, 1) if old else OF_OBJECTS
+    file = tmp_path / "k.cu"
+    file.write_text(text)
+    ran = gpu(OBJECTS.format(file=str(file)), "--report", "report.json")
+    report = json.loads((tmp_path / "report.json").read_text())
+    found = {(finding["code"], finding["line"]) for finding in report["findings"]}
+    assert found == {(code, line_of(text, "// here")) for code in codes}, ran.said
+    assert (ran.code == 0) == (not codes), ran.said
+    if not codes:
+        assert ran.out == "True\n"
