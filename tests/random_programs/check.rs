@@ -1,6 +1,6 @@
 //! Does a program give the same bits wherever it runs? The interpreter is compared with host code
-//! of several kinds, with PTX on the simulator and with CUDA text as C++. Which NaN it is stays
-//! open.
+//! of several kinds, with PTX on the simulator, and with CUDA text as C++ and through NVRTC. Which
+//! NaN it is stays open.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
@@ -21,6 +21,7 @@ use kc::run::devices::{self, Executable as _, How, Job, Trial};
 use kc::types::Type;
 
 use crate::arguments::{Arguments, Memory};
+use crate::common::compile_cuda;
 use crate::cpp;
 use crate::numbers::{number, ordinary};
 use crate::random::Random;
@@ -40,6 +41,9 @@ pub enum Way {
     SimLean,
     /// CUDA text as C++; programs that are exact.
     Cuda,
+    /// The same text as NVRTC compiles it, on the simulator. NVRTC 13.0 ends the process with one
+    /// program in some thousands, so that only a run that names it takes this way.
+    Nvrtc,
     /// A real one, through its driver. Only a run that names it takes this way.
     Gpu,
 }
@@ -56,7 +60,7 @@ fn spent() -> u64 {
 }
 
 /// What took how long, in microseconds: the front end with the interpreter, then each way.
-pub static TIMES: [AtomicU64; 9] = [const { AtomicU64::new(0) }; 9];
+pub static TIMES: [AtomicU64; 10] = [const { AtomicU64::new(0) }; 10];
 
 fn timed<T>(slot: usize, work: impl FnOnce() -> T) -> T {
     let before = spent();
@@ -66,12 +70,12 @@ fn timed<T>(slot: usize, work: impl FnOnce() -> T) -> T {
 }
 
 impl Way {
-    pub const ALL: [Way; 8] =
-        [Way::Host, Way::Unchecked, Way::Lean, Way::Plain, Way::Sim, Way::SimLean, Way::Cuda, Way::Gpu];
+    pub const ALL: [Way; 9] =
+        [Way::Host, Way::Unchecked, Way::Lean, Way::Plain, Way::Sim, Way::SimLean, Way::Cuda, Way::Nvrtc, Way::Gpu];
 
     /// Those that any machine has.
     pub fn usual() -> Vec<Way> {
-        Way::ALL.into_iter().filter(|&way| way != Way::Gpu).collect()
+        Way::ALL.into_iter().filter(|&way| !matches!(way, Way::Nvrtc | Way::Gpu)).collect()
     }
 
     /// As a variable of the environment has it.
@@ -85,7 +89,7 @@ impl Way {
             Way::Unchecked => (false, Opt::Full, Cpu::Native, Atomics::Plain),
             Way::Lean => (true, Opt::Lean, Cpu::Native, Atomics::Called),
             Way::Plain => (false, Opt::None, Cpu::V1, Atomics::Shared),
-            Way::Sim | Way::SimLean | Way::Cuda | Way::Gpu => return None,
+            Way::Sim | Way::SimLean | Way::Cuda | Way::Nvrtc | Way::Gpu => return None,
         };
         Some(HostOptions { checked, opt, cpu, atomics })
     }
@@ -249,7 +253,7 @@ pub fn arguments(program: &Program, module: &Module, kernel: FuncId) -> Argument
 
 fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
     let mut alive: Vec<&mut Run> = runs.iter_mut().filter(|run| matches!(run.verdict, Verdict::Same(_))).collect();
-    if way == Way::Cuda {
+    if matches!(way, Way::Cuda | Way::Nvrtc) {
         alive.retain(|run| run.program.exact);
     }
     if alive.is_empty() {
@@ -313,12 +317,20 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         opt,
         fmad: false,
         layout: ArrayLayout::Strided,
-        grid: Grid::Covering,
+        // The threads of CUDA text take tasks in turns.
+        grid: if way == Way::Nvrtc { Grid::Any } else { Grid::Covering },
         checks: Checks::None,
         prints: Prints::Driver,
         tensor_cores: TensorCores::Off,
     };
-    let codes = match Kernel::load_all(module, &kernels, &options, &Trial::PLAIN) {
+    let loaded = match way {
+        Way::Nvrtc => match nvrtc(module, &kernels) {
+            Ok(ptx) => Kernel::of_text(module, &kernels, ptx.into(), &options, &Trial::PLAIN),
+            Err(message) => return fail(alive, format!("{way:?}: {message}")),
+        },
+        _ => Kernel::load_all(module, &kernels, &options, &Trial::PLAIN),
+    };
+    let codes = match loaded {
         Ok(codes) => codes,
         Err(error) => return fail(alive, format!("{way:?}: {} {}", error.code.name(), error.message)),
     };
@@ -326,6 +338,14 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
         let (bounds, block_dim) = (run.bounds, run.program.block_dim);
         run.compare(way, module, &mut |arguments| on_simulator(module, &code, &bounds, block_dim, arguments));
     }
+}
+
+/// The PTX that NVRTC makes of CUDA text whose products it may not fuse.
+fn nvrtc(module: &Module, kernels: &[FuncId]) -> Result<String, String> {
+    let options = CudaOptions { fmad: false, ..CudaOptions::default() };
+    let text = emit(module, kernels, &options, &Texts::new(0));
+    let text = text.map_err(|error| format!("{} {}", error.code.name(), error.message))?;
+    compile_cuda(&text, Arch::DEFAULT.name)
 }
 
 fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: &mut Arguments) -> Result<(), String> {

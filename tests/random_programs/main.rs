@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `KC_PROGRAMS_SEED=N` | begin with the program of this seed |
 //! | `KC_PROGRAMS_COUNT=N` | so many programs |
-//! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda`, `gpu`; without it all but `gpu`, which needs one |
+//! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda`, `nvrtc`, `gpu`; without it all but the last two |
 //! | `KC_PROGRAMS_TURNS=1` | each file in one of the ways only, in turn |
 //! | `KC_PROGRAMS_FILE=N` | so many programs in a file |
 //! | `KC_PROGRAMS_SHOW=1` | print the first one |
@@ -25,6 +25,8 @@
 #[path = "../common/arguments.rs"]
 mod arguments;
 mod check;
+#[path = "../common/mod.rs"]
+mod common;
 #[path = "../common/cpp.rs"]
 mod cpp;
 mod expressions;
@@ -83,6 +85,17 @@ fn ways() -> Vec<Way> {
 #[test]
 fn programs_give_the_same_bits_everywhere() {
     same_bits(program, COUNT);
+}
+
+/// A few programs through NVRTC: more of them where `KC_PROGRAMS_WAYS=nvrtc` asks for it.
+#[test]
+fn cuda_text_gives_the_same_bits_through_nvrtc() {
+    let programs: Vec<Program> = (FIRST..FIRST + FILE).map(program).collect();
+    let verdicts = check(&programs.iter().collect::<Vec<_>>(), &[Way::Nvrtc]);
+    let compared = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Same(1))).count();
+    let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Wrong(..))).collect();
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(compared >= 3, "only {compared} programs are exact");
 }
 
 #[test]
