@@ -246,11 +246,12 @@ impl Heap {
         Ok(block)
     }
 
-    /// The block that holds all of `address..address + bytes`.
+    /// The block that holds all of `address..address + bytes`. What kernels have allocated is of
+    /// none: only kernels use it (CUDA C++ Programming Guide, "Dynamic Global Memory Allocation").
     pub fn find(&self, address: u64, bytes: u64) -> Result<&Block, Fault> {
         let before = self.blocks.range(..=address).next_back().map(|(_, block)| block);
         before
-            .filter(|block| block.freed.is_none() && block.holds(address, bytes))
+            .filter(|block| block.freed.is_none() && block.kind != Kind::Arena && block.holds(address, bytes))
             .ok_or_else(|| self.fault(address, bytes))
     }
 
@@ -270,6 +271,9 @@ impl Heap {
     /// What is wrong with some bytes that no block holds.
     fn fault(&self, address: u64, bytes: u64) -> Fault {
         let before = self.blocks.range(..=address).next_back().map(|(_, block)| block);
+        if before.is_some_and(|block| block.kind == Kind::Arena && block.holds(address, 1)) {
+            return Fault::Nobodys;
+        }
         let Some(block) = before.filter(|block| address < block.end() + u64::from(RED_ZONE)) else {
             let after = self.blocks.range(address..).next().map(|(_, block)| block);
             return match after.filter(|block| block.start - address <= u64::from(RED_ZONE)) {
@@ -434,6 +438,21 @@ mod tests {
         let other = give(&mut heap, Zone::Device(1), 1 << 20).expect("the other device has its own");
         assert!(other > first + (1 << 20));
         assert_eq!(give(&mut heap, Zone::Host, u64::MAX), Err(Full::Zone));
+    }
+
+    #[test]
+    fn the_host_has_no_memory_of_kernels() {
+        let mut heap = heap(1 << 20);
+        let arena = heap.give(Zone::Device(0), Kind::Arena, 4096, 1, origin("give", 1)).expect("room");
+        assert_eq!(heap.find(arena + 16, 4), Err(Fault::Nobodys));
+        let piece = Piece { start: arena + 256, bytes: 16, read_only: false };
+        let place = Arena { start: arena, end: arena + 4096, next: arena };
+        // SAFETY: nobody else uses the heap.
+        let mut memory = unsafe { heap.lend(&|_| true, Some((place, &[piece]))) };
+        let second = memory.allocate(8).expect("room");
+        assert!(second >= arena + 256 + 16 + u64::from(RED_ZONE) && second + 8 <= arena + 4096);
+        assert_eq!(memory.allocated().iter().map(|piece| piece.start).collect::<Vec<_>>(), [arena + 256, second]);
+        assert_eq!((memory.release(second), memory.release(second), memory.allocate(5000)), (true, false, None));
     }
 
     #[test]

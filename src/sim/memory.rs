@@ -118,7 +118,7 @@ impl Memory {
     /// Takes back what a kernel allocated at an address. Whether something was.
     pub fn release(&mut self, start: u64) -> bool {
         let is_own = self.arena.is_some_and(|arena| (arena.start..arena.end).contains(&start));
-        let at = self.pieces.iter().position(|piece| is_own && piece.start == start);
+        let at = self.pieces.binary_search_by_key(&start, |piece| piece.start).ok().filter(|_| is_own);
         at.map(|at| self.pieces.remove(at)).is_some()
     }
 
