@@ -185,7 +185,8 @@ const CASES: &[Case] = &[
     ("vote after an early return", Lanes, "setp.ge.u32 %p1, %r0, @; @%p1 ret; vote.sync.ballot.b32 %r5, %p1, -1;", "64", "20"),
     ("match after an early return", Lanes, "setp.ge.u32 %p1, %r0, @; @%p1 ret; match.any.sync.b32 %r5, %r3, -1;", "64", "20"),
     ("reduction after an early return", Lanes, "setp.ge.u32 %p1, %r0, @; @%p1 ret; redux.sync.add.s32 %r5, %r3, -1;", "64", "20"),
-    ("barrier of the warp after an early return", Lanes, "setp.ge.u32 %p1, %r0, @; @%p1 ret; bar.warp.sync -1;", "64", "20"),
+    // Lanes that have left need not come (CUDA C++ Programming Guide, "__syncwarp"); others must.
+    ("barrier of the warp that some lanes do not come to", Lanes, "setp.ge.u32 %p1, %r0, 40; @%p1 ret; setp.lt.u32 %p2, %r4, 4; @!%p2 bra OTHERS; bar.warp.sync @; OTHERS: bar.sync 0;", "15", "-1"),
     ("value of a lane that is not named", Lanes, "setp.lt.u32 %p1, %r4, 16; @!%p1 bra END; shfl.sync.idx.b32 %r5, %r3, @, 31, 0xffff; END:", "3", "20"),
     ("whole mask on one side", Lanes, "setp.lt.u32 %p1, %r4, 16; mov.u32 %r5, @; @!%p1 bra END; shfl.sync.bfly.b32 %r6, %r3, 1, 31, %r5; END:", "0xffff", "-1"),
     // A half of a word in shared memory that is added to by comparing and swapping the word: the
