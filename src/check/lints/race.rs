@@ -4,7 +4,8 @@
 //! Certain is: the index leaves out a coordinate of the launch, nothing around the store picks one
 //! thread of it, and the value depends on that coordinate or on the element itself. A store of the
 //! same value by all threads is left alone. So is one under a condition that tells threads apart,
-//! except for `if x > o[0]: o[0] = x`, and one at a slot of a stack or at what an atomic gave.
+//! except for `if x > o[0]: o[0] = x`, and one at a slot of a stack or at what an atomic gave. A
+//! count that is 1, `if world_count == 1:`, is taken for that of the threads.
 
 use super::Subject;
 use super::atomics::{call, instead, is_cell, mentions, reads_into};
@@ -12,8 +13,10 @@ use super::coordinates::{Control, Threads};
 use crate::analysis::uniformity::Coordinates;
 use crate::check::messages;
 use crate::check::tree::*;
+use crate::check::types::value::Number;
 use crate::check::visit;
 use crate::diag::Diagnostic;
+use crate::ids::Id;
 use crate::ir::CompareOp;
 use crate::types::Type;
 
@@ -33,7 +36,12 @@ fn block(subject: &Subject, threads: &Threads, body: &[Stmt], control: &mut Cont
                 extreme(subject, threads, stmt, control.mask(), found);
                 let outer = control.nested;
                 control.nested |= threads.mask(condition);
+                let beside = control.nested;
+                if counts_one(subject, condition) {
+                    control.nested |= threads.launch;
+                }
                 block(subject, threads, then, control, found);
+                control.nested = beside;
                 block(subject, threads, otherwise, control, found);
                 control.nested = outer;
             }
@@ -52,6 +60,23 @@ fn block(subject: &Subject, threads: &Threads, body: &[Stmt], control: &mut Cont
             _ => {}
         }
         control.after(stmt);
+    }
+}
+
+/// Whether a condition holds where a parameter that is called a count is 1.
+fn counts_one(subject: &Subject, condition: &Expr) -> bool {
+    let is_count = |expr: &Expr| match expr.kind {
+        ExprKind::Local(id) if id.index() < subject.function.param_count as usize => {
+            let name = &subject.function.locals[id].name;
+            name.contains("count") || name.contains("num") || name.starts_with('n')
+        }
+        _ => false,
+    };
+    let is_one = |expr: &Expr| expr.as_number() == Some(Number::Int(1));
+    match &condition.kind {
+        ExprKind::And(parts) => parts.iter().any(|part| counts_one(subject, part)),
+        ExprKind::Compare(CompareOp::Eq, a, b) => is_count(a) && is_one(b) || is_one(a) && is_count(b),
+        _ => false,
     }
 }
 
