@@ -7,7 +7,7 @@ use crate::driver::{Driver, VERSION, with_stack};
 use crate::pointers::Out;
 use crate::status::{Result, Status};
 
-/// Bytes that kernels can allocate in a context where nobody has said.
+/// The default of `CU_LIMIT_MALLOC_HEAP_SIZE`, in bytes.
 pub const MALLOC_HEAP: usize = 8 << 20;
 
 /// A context of a device.

@@ -218,7 +218,7 @@ impl Driver {
     pub fn close_arena(&mut self, device: usize) {
         if let Some((arena, _)) = self.arenas[device].take() {
             let origin = self.origin();
-            // It is there: nobody else takes it.
+            // Nothing else frees this block.
             let _ = self.heap.take(arena.start, origin);
         }
     }

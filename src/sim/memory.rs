@@ -90,7 +90,7 @@ impl Memory {
         self.pieces.get(*hint).filter(holds)
     }
 
-    /// A piece that a kernel asks for; None: there is no room. Nobody has written it.
+    /// Allocates a piece for a kernel, with all bytes unset. None: the arena is full.
     pub fn allocate(&mut self, bytes: u64) -> Option<u64> {
         let arena = self.arena?;
         let room = |from: u64, to: u64| {

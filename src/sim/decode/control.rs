@@ -20,12 +20,14 @@ pub fn reached(module: &Module, entry: &str) -> Result<Vec<usize>> {
     let mut found = vec![kernel];
     let mut done = 0;
     let mut calls = Vec::new();
+    let mut by_pointer = false;
     while let Some(&f) = found.get(done) {
         done += 1;
-        if pointer_calls(&module.functions[f]).next().is_some() {
-            // Whether they call themselves shows when they run.
-            let pointed = pointed_to(module);
-            found.extend(pointed.into_iter().filter(|f| !found.contains(f)).collect::<Vec<_>>());
+        if !by_pointer && pointer_calls(&module.functions[f]).next().is_some() {
+            // Recursion through pointers is found at run time.
+            by_pointer = true;
+            let new: Vec<usize> = pointed_to(module).into_iter().filter(|f| !found.contains(f)).collect();
+            found.extend(new);
         }
         for i in module.functions[f].body.iter().flat_map(|body| &body.instructions).filter(|i| i.opcode == "call") {
             let Some(callee) = callee(i).and_then(at) else { continue };
@@ -85,7 +87,7 @@ fn pointed_to(module: &Module) -> Vec<usize> {
     (0..module.functions.len()).filter(|&f| is_pointed(&module.functions[f])).collect()
 }
 
-/// The address that pointers to a function hold; what is missing where there is none.
+/// The address of a function. The error says that there is none, or that it is a kernel.
 pub fn function_address(module: &Module, name: &str) -> std::result::Result<u64, String> {
     let function = module.functions.iter().position(|f| f.name == name && f.body.is_some());
     let function = function.ok_or_else(|| format!("`{name}` as a value: no function or variable of this text"))?;
@@ -158,11 +160,10 @@ impl<'t> Decoder<'_, 't> {
         let Some(name) = callee(i) else {
             let pointer = i.operands.get(position).ok_or_else(|| unknown(i))?;
             let pointer = self.read(i, pointer, U64)?;
-            let calls = pointed_to(self.module).into_iter().filter_map(|f| {
-                let call = self.call_of(i, f, starts, &given, &returned).ok()?;
-                Some((address_of(f), call))
-            });
-            let calls = calls.collect();
+            let pointed = self.pointed.take().unwrap_or_else(|| pointed_to(self.module));
+            let call = |&f: &usize| Some((address_of(f), self.call_of(i, f, starts, &given, &returned).ok()?));
+            let calls = pointed.iter().filter_map(call).collect();
+            self.pointed = Some(pointed);
             return Ok(Op::CallPointer(Box::new(PointerCall { pointer, calls })));
         };
         match (name, given.as_slice()) {

@@ -51,6 +51,7 @@ pub fn decode_loaded(module: &Module, entry: &str, loaded: &Loaded) -> Result<Co
         preds: 1,
         constants: HashMap::new(),
         constant_list: Vec::new(),
+        pointed: None,
         specials: HashMap::new(),
     };
     let mut starts = HashMap::new();
@@ -152,6 +153,8 @@ struct Decoder<'m, 't> {
     constants: HashMap<u64, Reg>,
     constant_list: Vec<(Reg, u64)>,
     specials: HashMap<Special, Reg>,
+    /// The functions that pointers may lead to, once a call needs them.
+    pointed: Option<Vec<usize>>,
 }
 
 impl<'t> Decoder<'_, 't> {
