@@ -23,6 +23,8 @@ PLAIN = {"int", "float", "bool", "str", "bytes", "None", "list", "dict", "tuple"
 WRITTEN = {"list": "list[Any]", "dict": "dict[str, Any]", "tuple": "tuple[Any, ...]"}
 
 ARRAY = '''
+_T = TypeVar("_T")
+
 class array(_kc.array[_E]):
     def __init__(
         self, data: Any = ..., dtype: Any = ..., shape: Any = ..., *, length: int = 0, ptr: Any = ..., device: Any = ..., pinned: bool = ...,
@@ -68,7 +70,17 @@ class array4d(array[_E]): ...
 @_overload
 def kernel(function: Callable[..., Any], /) -> Kernel: ...
 @_overload
-def kernel(*, enable_backward: bool = ..., module: Any = ..., strict: bool = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    *, enable_backward: bool | None = ..., module_options: dict[str, Any] | None = ..., strict: bool = ..., **options: Any,
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+@_overload
+def func(function: _T, /) -> _T: ...
+@_overload
+def func(*, name: str | None = ..., module: Any = ..., inline: bool | None = ...) -> Callable[[_T], _T]: ...
+@_overload
+def struct(cls: type[_T], /) -> type[_T]: ...
+@_overload
+def struct(*, module: Any = ...) -> Callable[[type[_T]], type[_T]]: ...
 
 class Tape:
     gradients: Any
@@ -83,7 +95,7 @@ class Tape:
     def gradient(self, array: Any, *, allow_unused: bool | None = ...) -> Any: ...
     def record_func(self, backward: Callable[[], Any], arrays: Iterable[Any]) -> None: ...
 '''
-BY_HAND = {"kc.warp": ("array", "array1d", "array2d", "array3d", "array4d", "kernel", "Tape")}
+BY_HAND = {"kc.warp": ("array", "array1d", "array2d", "array3d", "array4d", "func", "kernel", "struct", "Tape")}
 
 HEAD = '''"""Written by python/stubs.py."""
 

@@ -130,6 +130,9 @@ class _Word:
         if self.__name__ == "fixedarray":
             # The type of what a function gives, in its annotation.
             return self
+        if self.__name__ == "static" and len(arguments) == 1 and not named:
+            # What Python computes, Python has.
+            return arguments[0]
         if self.__name__ in ("tid", "static"):
             raise TypeError(f"kc.{self.__name__} is called in kernels, not from Python")
         from . import _host

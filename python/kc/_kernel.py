@@ -383,9 +383,13 @@ def _role(options) -> str:
 
 def func(function):
     """Makes a function that kernels call: ``@kc.func``."""
+    return function_in(sys._getframe(1), function)
+
+
+def function_in(frame, function):
+    """The function of the kernel language whose ``def`` is in the frame, where another of its name may be known."""
     if not isinstance(function, types.FunctionType):
         raise TypeError(f"@kc.func goes before a function, not a {type(function).__name__}")
-    frame = sys._getframe(1)
     before = frame.f_locals.get(function.__name__)
     if isinstance(before, Func):
         known = before._kc_function

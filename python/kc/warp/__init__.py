@@ -12,20 +12,23 @@ import numpy as _np
 
 import kc as _kc
 
-from .. import _kernel
-from .._kernel import Kernel, func, func_grad, func_replay, overload
-from .._types import struct
+from .._kernel import Kernel, func_grad, func_replay, overload
 from . import optim, types, utils
 from ._arrays import (
     array, array1d, array2d, array3d, array4d, clone, copy, empty, empty_like, from_numpy, full, full_like, indexedarray,
     indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d, ones, ones_like, zeros, zeros_like,
 )
+from ._decorators import func, func_native, kernel, struct
 from ._config import LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_WARNING, config
 from ._devices import (
     Device, ScopedDevice, ScopedStream, ScopedTimer, Stream, get_cuda_device_count, get_cuda_devices, get_device, get_devices,
     get_preferred_device, is_cpu_available, is_cuda_available, set_device, synchronize, synchronize_device, synchronize_stream,
 )
 from ._engines import Bvh, BvhConstructor, HashGrid, Mesh, Volume
+from ._events import (
+    Event, get_cuda_toolkit_version, get_event_elapsed_time, get_module, is_conditional_graph_supported, record_event, synchronize_event,
+    wait_event,
+)
 from ._interop import (
     DeterministicMode, DeviceLike, Function, capture_if, capture_while, device_from_torch, device_to_torch, dtype_from_torch,
     dtype_to_torch, from_dlpack, from_jax, from_torch, get_mempool_release_threshold, get_mempool_used_mem_current,
@@ -53,30 +56,6 @@ def init() -> None:
     """Does nothing: kc is ready when it is imported."""
 
 
-def kernel(function=None, **options):
-    """Makes a kernel of a function: ``@wp.kernel``. As in Warp, it may be launched with more dimensions than it has coordinates."""
-    if function is None:
-        return lambda function: kernel(function, **options)
-    made = _kernel.kernel(function, **options)
-    made._kc_kernel._kc_lenient = True
-    return made
-
-
-class _Native:
-    """A function in C++ or CUDA, which kernels here have not: a kernel that calls it is refused, others are as they were."""
-
-    def __init__(self, function, snippet):
-        self.native_snippet, self.__name__, self.__doc__ = snippet, function.__name__, function.__doc__
-
-    def __call__(self, *_, **__):
-        raise NotImplementedError(f"`{self.__name__}` is a function in C++, which kc does not run")
-
-
-def func_native(snippet, adj_snippet=None, replay_snippet=None):
-    """Before a function whose body is a text in C++ or CUDA. Kernels that call it are for Warp; others of the file run."""
-    return lambda function: _Native(function, snippet)
-
-
 def constant(value):
     """The value itself: kernels see what their names mean."""
     return value
@@ -90,6 +69,11 @@ def set_module_options(options, module=None) -> None:
 
 def get_module_options(module=None) -> dict:
     return {}
+
+
+def transform_expand(t):
+    """The rigid transform of seven numbers: a position, and a rotation as a quaternion."""
+    return _kc.transform(*t)
 
 
 def load_module(module=None, device=None, recursive=False, block_dim=None) -> None:

@@ -2,6 +2,7 @@
 
 from builtins import float as _float
 from builtins import int as _int
+from builtins import type as _type
 from collections.abc import Callable, Iterable
 from enum import IntEnum
 from typing import Any
@@ -10,7 +11,6 @@ from typing import overload as _overload
 from typing_extensions import TypeVar
 
 import kc as _kc
-from kc import Event as Event
 from kc import Float as Float
 from kc import Graph as Graph
 from kc import Int as Int
@@ -101,7 +101,6 @@ from kc import float64 as float64
 from kc import floor as floor
 from kc import floordiv as floordiv
 from kc import frac as frac
-from kc import func as func
 from kc import func_grad as func_grad
 from kc import func_replay as func_replay
 from kc import get_diag as get_diag
@@ -263,7 +262,6 @@ from kc import spatial_vectorh as spatial_vectorh
 from kc import sqrt as sqrt
 from kc import static as static
 from kc import step as step
-from kc import struct as struct
 from kc import sub as sub
 from kc import svd2 as svd2
 from kc import svd3 as svd3
@@ -424,6 +422,8 @@ from kc import where as where
 _E = TypeVar("_E", default=Any)
 
 
+_T = TypeVar("_T")
+
 class array(_kc.array[_E]):
     def __init__(
         self, data: Any = ..., dtype: Any = ..., shape: Any = ..., *, length: _int = 0, ptr: Any = ..., device: Any = ..., pinned: bool = ...,
@@ -469,7 +469,17 @@ class array4d(array[_E]): ...
 @_overload
 def kernel(function: Callable[..., Any], /) -> Kernel: ...
 @_overload
-def kernel(*, enable_backward: bool = ..., module: Any = ..., strict: bool = ...) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    *, enable_backward: bool | None = ..., module_options: dict[str, Any] | None = ..., strict: bool = ..., **options: Any,
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+@_overload
+def func(function: _T, /) -> _T: ...
+@_overload
+def func(*, name: str | None = ..., module: Any = ..., inline: bool | None = ...) -> Callable[[_T], _T]: ...
+@_overload
+def struct(cls: _type[_T], /) -> _type[_T]: ...
+@_overload
+def struct(*, module: Any = ...) -> Callable[[_type[_T]], _type[_T]]: ...
 
 class Tape:
     gradients: Any
@@ -530,6 +540,14 @@ class Device:
 
 DeviceLike: Any
 E: _float
+class Event:
+    """A point in what a device does: that of a GPU's stream, or the time when it is recorded on the processor."""
+    def __init__(self, device: Any = ..., cuda_event: Any = ..., enable_timing: Any = ..., interprocess: Any = ...) -> None: ...
+    @property
+    def is_complete(self) -> bool: ...
+    device: Any
+    enable_timing: Any
+
 HALF_PI: _float
 class HashGrid:
     """Points sorted by the cells of a grid, which kernels ask for points near by.
@@ -652,6 +670,9 @@ class ScopedTimer:
 class Stream:
     """Launches run one after the other, so there is nothing to order."""
     def __init__(self, device: Any = ..., **options: Any) -> None: ...
+    def record_event(self, event: Any = ..., external: Any = ...) -> Any: ...
+    def wait_event(self, event: Any, external: Any = ...) -> None: ...
+    def wait_stream(self, other: Any, event: Any = ...) -> None: ...
     device: Any
 
 TAU: _float
@@ -785,6 +806,9 @@ def get_cuda_device_count() -> _int:
     ...
 def get_cuda_devices() -> list[Any]:
     ...
+def get_cuda_toolkit_version() -> None:
+    """None: kc is built without a toolkit."""
+    ...
 def get_device(ident: Any = ...) -> Any:
     """The device of this name: `"cpu"`, or a GPU, `"cuda:0"`. Where there is none, a program that names one gets the processor, with
     a warning and with blocks as on a GPU; so it does with `wp.config.use_gpus = False`."""
@@ -794,11 +818,17 @@ def get_device_allocator(device: Any = ...) -> Any:
     ...
 def get_devices() -> list[Any]:
     ...
+def get_event_elapsed_time(start_event: Any, end_event: Any, synchronize: Any = ...) -> _float:
+    """Milliseconds from one event to another one."""
+    ...
 def get_mempool_release_threshold(device: Any = ...) -> _int:
     ...
 def get_mempool_used_mem_current(device: Any = ...) -> _int:
     ...
 def get_mempool_used_mem_high(device: Any = ...) -> _int:
+    ...
+def get_module(name: Any) -> Any:
+    """The module of that name."""
     ...
 def get_module_options(module: Any = ...) -> dict[str, Any]:
     ...
@@ -840,6 +870,9 @@ inf: _float
 def init() -> None:
     """Does nothing: kc is ready when it is imported."""
     ...
+def is_conditional_graph_supported() -> bool:
+    """Whether `capture_while` and `capture_if` work: kc's graphs keep conditions on each device."""
+    ...
 def is_cpu_available() -> bool:
     ...
 def is_cuda_available() -> bool:
@@ -877,6 +910,9 @@ pi: _float
 def print_memory_report(file: Any = ..., sort: Any = ..., max_items: Any = ...) -> None:
     """Prints what there is now, of all arrays that were made since ``wp.config.track_memory = True``."""
     ...
+def record_event(event: Any = ..., external: Any = ...) -> Any:
+    """Puts an event, or a new one, behind what the device does already."""
+    ...
 def set_device(ident: Any) -> None:
     """Makes a device the one of arrays that name none, in this thread."""
     ...
@@ -899,6 +935,9 @@ def synchronize() -> None:
 def synchronize_device(device: Any = ...) -> None:
     """Waits for a GPU."""
     ...
+def synchronize_event(event: Any) -> None:
+    """Waits until the device is at an event."""
+    ...
 def synchronize_stream(stream: Any = ...) -> None:
     ...
 tau: _float
@@ -909,8 +948,14 @@ def to_jax(a: Any) -> Any:
 def to_torch(a: Any, requires_grad: Any = ...) -> Any:
     """A tensor of an array's memory."""
     ...
+def transform_expand(t: Any) -> Any:
+    """The rigid transform of seven numbers: a position, and a rotation as a quaternion."""
+    ...
 from kc.warp import types as types
 from kc.warp import utils as utils
+def wait_event(event: Any, external: Any = ...) -> None:
+    """What comes next waits for an event: as it does anyway, since launches run one after the other."""
+    ...
 def wait_stream(other: Any, event: Any = ...) -> None:
     """Does nothing: launches run one after the other."""
     ...

@@ -18,6 +18,7 @@ class _Config:
     enable_backward = cache_kernels = True
     kernel_cache_dir = None
     log_level = LOG_INFO
+    deterministic = deterministic_max_records = 0
 
 
 config = _Config()

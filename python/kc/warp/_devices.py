@@ -193,6 +193,18 @@ class Stream:
     def __init__(self, device=None, **options):
         self.device = get_device(device)
 
+    def record_event(self, event=None, external=False):
+        """Puts an event, or a new one, behind what the device does already."""
+        from ._events import Event, record_event
+
+        return record_event(event or Event(self.device))
+
+    def wait_event(self, event, external=False):
+        """What comes next waits for an event, as it does anyway."""
+
+    def wait_stream(self, other, event=None):
+        """What comes next waits for another stream, as it does anyway."""
+
 
 class ScopedStream:
     def __init__(self, stream, **options):

@@ -8,7 +8,13 @@ from .. import _types, _writes
 from .._arguments import as_numpy
 from .._tape import scatter, unrecorded
 from ._arrays import empty
+from ._coloring import GraphColoringAlgorithm, graph_coloring_assign, graph_coloring_balance, graph_coloring_get_groups
 from ._launches import done, is_captured
+
+__all__ = [
+    "GraphColoringAlgorithm", "array_cast", "array_inner", "array_scan", "array_sum", "create_warp_function", "graph_coloring_assign",
+    "graph_coloring_balance", "graph_coloring_get_groups", "radix_sort_pairs", "runlength_encode", "segmented_sort_pairs",
+]
 
 
 def array_scan(in_array, out_array, inclusive=True):
@@ -150,6 +156,49 @@ def radix_sort_pairs(keys, values, count, begin_bit=0, end_bit=None):
         _put(values[:count], second[order], "radix_sort_pairs")
 
     done(run)
+
+
+def segmented_sort_pairs(keys, values, count, segment_start_indices, segment_end_indices=None):
+    """Sorts the keys of each segment, and the values with them; pairs of equal keys keep their order. What is in no segment stays.
+
+    Segments run from a start to an end, or to the next start where no ends are given. Both arrays have room for ``2 * count``, as Warp
+    asks. No tape differentiates it where keys are floats.
+    """
+    if keys.size < 2 * count or values.size < 2 * count:
+        raise RuntimeError(f"segmented_sort_pairs needs room for 2 * {count} keys and values, and there is {keys.size} and {values.size}")
+    if _kind(keys) not in ("int32", "float32") or _kind(values) != "int32":
+        raise RuntimeError(f"segmented_sort_pairs sorts keys of int32 and float32, with values of int32, not {_kind(keys)} and {_kind(values)}")
+    if not (keys.is_contiguous and values.is_contiguous):
+        raise RuntimeError("segmented_sort_pairs sorts arrays without gaps")
+    if _kind(keys) == "float32":
+        unrecorded("segmented_sort_pairs of floats")
+
+    def run():
+        starts = as_numpy(segment_start_indices).astype(np.int64)
+        starts, ends = (starts[:-1], starts[1:]) if segment_end_indices is None else (starts, as_numpy(segment_end_indices).astype(np.int64))
+        if len(starts) != len(ends):
+            raise ValueError(f"segmented_sort_pairs: {len(starts)} segments begin and {len(ends)} end")
+        for n in np.flatnonzero((starts < 0) | (starts > ends) | (ends > count)):
+            raise ValueError(f"segmented_sort_pairs: segment {n} is [{starts[n]}, {ends[n]}), of {count} pairs")
+        lengths = ends - starts
+        segment = np.repeat(np.arange(len(starts)), lengths)
+        # The place of each pair of a segment.
+        at = np.arange(len(segment)) + np.repeat(starts - np.cumsum(lengths) + lengths, lengths)
+        sorted_keys, sorted_values = as_numpy(keys)[:count].copy(), as_numpy(values)[:count].copy()
+        order = at[np.lexsort((_digits(sorted_keys[at], 32), segment))]
+        sorted_keys[at], sorted_values[at] = sorted_keys[order], sorted_values[order]
+        _put(keys[:count], sorted_keys, "segmented_sort_pairs")
+        _put(values[:count], sorted_values, "segmented_sort_pairs")
+
+    done(run)
+
+
+def create_warp_function(func):
+    """A function that kernels call, of a Python function, and its module."""
+    from . import get_module
+    from ._decorators import func as made
+
+    return made(func), get_module(func.__module__)
 
 
 def _put(array, numbers, what):
