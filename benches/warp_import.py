@@ -40,7 +40,7 @@ def files():
 
 def changed(text):
     """The text with kc in Warp's place."""
-    stays = r"(?!\.examples|\.tests)"
+    stays = r"(?!\.examples|\.tests|\._src)"
     text = re.sub(rf"^(\s*)import warp{stays}(?=[ .])", r"\1import kc.warp", text, flags=re.M)
     text = re.sub(rf"^(\s*)from warp{stays}(?=[ .])", r"\1from kc.warp", text, flags=re.M)
     text = re.sub(r"(?<![\w.])warp\.(optim|render|utils|autograd)\.", r"kc.warp.\1.", text)
