@@ -209,14 +209,28 @@ fn a_project_says_which_warnings_it_wants() {
 
 #[test]
 fn warnings_of_gradients_are_for_files_that_ask_for_one() {
-    let scatter = "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), to: wp.array(dtype=int), y: wp.array(dtype=float), z: wp.array(dtype=float)):\n    i = wp.tid()\n    y[to[i]] = x[i]\n    z[to[i]] = x[i]\n";
-    let tape = format!("{scatter}\n\ntape = wp.Tape()\n");
-    let folder = Folder::new(&[("a.py", scatter), ("b.py", &tape)]);
-    let said = |args: &[&str]| folder.kc(&[&["check"], args].concat()).ends(0).out;
-    assert_eq!(said(&["a.py"]), "");
-    assert_eq!(said(&["a.py", "--warn", "gradients", "--format", "short"]).matches("W0606").count(), 2);
-    let shown = said(&["b.py"]);
-    assert!(shown.matches("warning[W0606]").count() == 1 && shown.contains("1 more warning W0606"), "{shown}");
+    let scatter = |index: &str| {
+        format!(
+            "import warp as wp\n\n\n@wp.kernel\ndef k(x: wp.array(dtype=float), to: wp.array(dtype=int), \
+             y: wp.array(dtype=float), z: wp.array(dtype=float)):\n    i = wp.tid()\n    y[{index}] = x[i]\n    z[{index}] = x[i]\n"
+        )
+    };
+    let asking = |index: &str| format!("{}\n\ntape = wp.Tape()\n", scatter(index));
+    let files = [("a.py", scatter("i // 2")), ("b.py", asking("i // 2")), ("c.py", asking("to[i] + 1")), ("d.py", asking("to[i] // 2"))];
+    let folder = Folder::new(&files.each_ref().map(|(name, text)| (*name, text.as_str())));
+    let said = |args: &[&str]| folder.kc(args).ends(0).out;
+    assert_eq!(said(&["check", "a.py"]), "");
+    for file in ["a.py", "b.py", "c.py"] {
+        assert_eq!(said(&["check", file, "--warn", "gradients", "--format", "short"]).matches("W0606").count(), 2);
+    }
+    for file in ["b.py", "d.py"] {
+        let shown = said(&["check", file]);
+        assert!(shown.matches("warning[W0606]").count() == 1 && shown.contains("1 more warning W0606"), "{shown}");
+    }
+    // A gradient run looks whether threads meet at indices from memory; code that is for elsewhere does not.
+    assert_eq!(said(&["check", "c.py"]), "");
+    let told = folder.kc(&["compile", "c.py", "--emit", "ptx"]).ends(0);
+    assert_eq!(format!("{}{}", told.out, told.err).matches("warning[W0606]").count(), 1);
 }
 
 #[test]

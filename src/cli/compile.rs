@@ -208,7 +208,7 @@ enum Switch {
 
 pub(super) fn run(args: &Args) -> Exit {
     let policy = match args.report.levels.policy() {
-        Ok(policy) => policy,
+        Ok(policy) => policy.without_runs(),
         Err(message) => {
             output::err(&format!("error: {message}\n"));
             return Exit::Usage;

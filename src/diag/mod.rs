@@ -65,6 +65,8 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     pub help: Option<String>,
     pub fix: Option<Fix>,
+    /// It names something that runs look for themselves: left out unless it is asked for.
+    pub is_left_to_runs: bool,
 }
 
 impl Diagnostic {
@@ -78,7 +80,14 @@ impl Diagnostic {
             notes: Vec::new(),
             help: None,
             fix: None,
+            is_left_to_runs: false,
         }
+    }
+
+    /// Runs look for it themselves.
+    pub fn left_to_runs(mut self) -> Self {
+        self.is_left_to_runs = true;
+        self
     }
 
     /// Adds a label; the first one added is the primary place.

@@ -46,6 +46,8 @@ enum Subject {
 pub struct Policy {
     rules: Vec<(Subject, Setting)>,
     remarks: bool,
+    /// Whether what runs look for is told as well.
+    before_runs: bool,
     /// What holds where no rule says anything.
     under: Option<Box<Policy>>,
 }
@@ -81,6 +83,12 @@ impl Policy {
     /// Shows remarks, too: for editors.
     pub fn with_remarks(mut self) -> Policy {
         self.remarks = true;
+        self
+    }
+
+    /// Shows what runs would look for, too: for code that runs elsewhere.
+    pub fn without_runs(mut self) -> Policy {
+        self.before_runs = true;
         self
     }
 
@@ -134,6 +142,9 @@ impl Policy {
             if setting == Setting::Allow || !self.is_quiet(diagnostic.code) {
                 return setting != Setting::Allow;
             }
+            if self.leaves_to_runs(diagnostic) {
+                return false;
+            }
             let Some((code, span)) = diagnostic.span().map(|span| (diagnostic.code, span)) else { return true };
             if NO_BACKWARD.contains(&code) {
                 return asks.get(&span.file).copied().unwrap_or(true);
@@ -158,6 +169,11 @@ impl Policy {
         GRADIENTS.contains(&code) && self.narrow(code).is_none()
     }
 
+    /// Whether nothing is said of it, since a run of the gradient looks for it.
+    fn leaves_to_runs(&self, diagnostic: &Diagnostic) -> bool {
+        diagnostic.is_left_to_runs && !self.before_runs && !self.remarks
+    }
+
     /// Of each quiet code, in each file that asks for a gradient, the first finding and the number
     /// of the others. `asks` becomes which of the files do.
     fn firsts(
@@ -167,7 +183,7 @@ impl Policy {
         asks: &mut HashMap<FileId, bool>,
     ) -> HashMap<(Code, FileId), (Span, usize)> {
         let mut firsts: HashMap<(Code, FileId), (Span, usize)> = HashMap::new();
-        for diagnostic in diagnostics.iter().filter(|diagnostic| self.is_quiet(diagnostic.code)) {
+        for diagnostic in diagnostics.iter().filter(|d| self.is_quiet(d.code) && !self.leaves_to_runs(d)) {
             let Some(span) = diagnostic.span() else { continue };
             if !*asks.entry(span.file).or_insert_with(|| asks_for_gradient(&sources.file(span.file).text)) {
                 continue;
@@ -225,6 +241,27 @@ mod tests {
         diagnostics.push(Diagnostic::new(Code::E0301, "y"));
         policy.apply(&mut diagnostics, &SourceMap::default());
         assert_eq!(diagnostics.len(), 1);
+    }
+
+    #[test]
+    fn what_runs_look_for_is_told_to_those_who_ask() {
+        let shown = |policy: &Policy| {
+            let mut sources = SourceMap::default();
+            let file = sources.add(crate::source::SourceFile::new("a.py", "tape = wp.Tape()\n".to_string()));
+            let mut found = Diagnostics::new();
+            let at = |n| Diagnostic::new(Code::W0606, "x").label(Span::new(file, n, n + 1), "here");
+            found.push(at(1).left_to_runs());
+            found.push(at(5));
+            found.push(at(9).left_to_runs());
+            policy.apply(&mut found, &sources);
+            found.into_sorted().iter().map(|d| (d.span().map(|span| span.start), d.notes.len())).collect::<Vec<_>>()
+        };
+        let mut all = Policy::default();
+        all.set("gradients", Setting::Warn).expect("a group");
+        assert_eq!(shown(&Policy::default()), [(Some(5), 0)]);
+        assert_eq!(shown(&Policy::default().without_runs()), [(Some(1), 1)]);
+        assert_eq!(shown(&Policy::default().with_remarks()), [(Some(1), 1)]);
+        assert_eq!(shown(&all).len(), 3);
     }
 
     #[test]
