@@ -1,8 +1,10 @@
 """What the package does on a system, in short: it says which, and fails where something is wrong (scripts/debian11.sh)."""
 
 import os
+import signal
 import sys
 import threading
+import time
 
 import numpy as np
 
@@ -13,6 +15,13 @@ import kc
 def wave(a: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
     i = kc.tid()
     y[i] = a * kc.sin(x[i]) + y[i]
+
+
+@kc.kernel
+def endless(x: kc.array(dtype=float)):
+    i = kc.tid()
+    while x[i] > 0.0:
+        x[i] = 0.5 * (x[i] + 2.0 / x[i])
 
 
 x = np.linspace(0.0, 1.0, 100_000, dtype=np.float32)
@@ -49,4 +58,14 @@ if child == 0:
     launched(5.0)
     os._exit(0)
 assert os.waitpid(child, 0)[1] == 0
+# Ctrl-C ends a kernel that has no end.
+ones = np.ones(1000, np.float32)
+endless(0, ones)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+threading.Thread(target=lambda: (time.sleep(1.0), os.kill(os.getpid(), signal.SIGINT)), daemon=True).start()
+try:
+    endless(len(ones), ones)
+    raise AssertionError("an endless kernel has ended")
+except KeyboardInterrupt:
+    launched(6.0)
 print(f"kc {kc.__version__} runs: {os.confstr('CS_GNU_LIBC_VERSION')}, CPython {sys.version.split()[0]}")

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::path::Path;
 
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
 use super::leave::Call;
 use super::objects::ObjectPlace;
 use super::privatization::Copies;
@@ -146,7 +146,7 @@ impl WorkerContext<'_> {
     fn run(&self, begin: u64, end: u64) {
         // SAFETY: the caller of `run_host` promises arguments that fit; `status` outlives the
         // launch.
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+        #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
         if let Some(stop) = self.stop {
             let (bounds, args, status, entry) = (self.bounds, self.args, self.status, self.entry);
             return unsafe { super::leave::enter(&Call { bounds, args, begin, end, status, entry }, stop) };

@@ -30,40 +30,9 @@ pub struct Call {
 
 // `kc_enter` keeps the registers that a function has to keep, stores the stack pointer, and makes
 // the call. `kc_left` goes on as if the call had returned.
-std::arch::global_asm!(
-    ".p2align 4",
-    ".hidden kc_enter",
-    ".globl kc_enter",
-    "kc_enter:",
-    "push rbp",
-    "push rbx",
-    "push r12",
-    "push r13",
-    "push r14",
-    "push r15",
-    "sub rsp, 8",
-    "mov rbx, rdi",
-    "mov [rbx], rsp",
-    "mov rax, [rsi + 40]",
-    "mov r8, [rsi + 32]",
-    "mov rcx, [rsi + 24]",
-    "mov rdx, [rsi + 16]",
-    "mov rdi, [rsi]",
-    "mov rsi, [rsi + 8]",
-    "call rax",
-    ".hidden kc_left",
-    ".globl kc_left",
-    "kc_left:",
-    "mov qword ptr [rbx], 0",
-    "add rsp, 8",
-    "pop r15",
-    "pop r14",
-    "pop r13",
-    "pop r12",
-    "pop rbx",
-    "pop rbp",
-    "ret",
-);
+#[cfg_attr(target_arch = "x86_64", path = "leave/x86_64.rs")]
+#[cfg_attr(target_arch = "aarch64", path = "leave/aarch64.rs")]
+mod processor;
 
 unsafe extern "C" {
     fn kc_enter(frame: *mut usize, call: *const Call);
@@ -227,8 +196,8 @@ extern "C" fn handle(signal: c_int, about: *mut libc::siginfo_t, context: *mut c
     }
     let Some(slot) = slot else { return };
     // SAFETY: the system passes the interrupted thread's registers.
-    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
-    if !is_code(registers[libc::REG_RIP as usize] as usize) {
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    if !is_code(processor::instruction(registers)) {
         return;
     }
     // SAFETY: a call has a stop, which outlives it.
@@ -240,9 +209,7 @@ extern "C" fn handle(signal: c_int, about: *mut libc::siginfo_t, context: *mut c
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };
     if ends {
-        registers[libc::REG_RSP as usize] = frame as i64;
-        registers[libc::REG_RBX as usize] = slot.frame.as_ptr() as i64;
-        registers[libc::REG_RIP as usize] = kc_left as *const () as i64;
+        processor::go_on(registers, kc_left as *const () as usize, frame, slot.frame.as_ptr() as usize);
     }
 }
 

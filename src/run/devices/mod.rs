@@ -21,7 +21,7 @@ pub mod engines;
 mod entry;
 pub mod host;
 pub mod interp;
-#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
 mod leave;
 pub mod objects;
 pub mod pieces;

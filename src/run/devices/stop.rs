@@ -66,7 +66,7 @@ impl Stop {
 
 /// A fork made this process: what watches long calls in its parent is not in it.
 pub fn forked() {
-    #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
     super::leave::forked();
 }
 
