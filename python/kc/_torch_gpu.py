@@ -117,7 +117,7 @@ def reverse(call, tensors, outputs, seeds, by_value):
     except DeviceError as error:
         if error.code != "E1104" or captured:
             raise
-        # How much it keeps is only known once it ran.
+        # Something that the host alone does.
         return None
     return found, values_of(made)
 

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use crate::abi::{argument_layout, descriptor};
 use crate::ir::{FuncId, Module, TapeRole};
 use crate::run::Result;
+use crate::run::args::Arguments;
 use crate::run::devices::Card;
+use crate::run::gradients::gradient::Kept;
 use crate::types::Type;
 
 /// Memory of the host, and what represents it.
@@ -29,6 +31,10 @@ pub struct Mirror {
 impl Mirror {
     pub fn new(ordinal: i32, stream: u64) -> Result<Mirror> {
         Ok(Mirror { card: Card::open(ordinal)?, stream, pieces: Vec::new() })
+    }
+
+    pub fn stream(&self) -> u64 {
+        self.stream
     }
 
     /// The struct of arguments of an entry with memory of the GPU in the place of `more`.
@@ -64,6 +70,21 @@ impl Mirror {
         Ok(words)
     }
 
+    /// Copies what the arrays of a launch hold on the GPU: address and bytes of each.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn keep(&self, memory: &[(u64, u64)]) -> Result<Copies> {
+        let mut copies = Copies { card: self.card.clone(), stream: self.stream, parts: Vec::new() };
+        for &(at, bytes) in memory.iter().filter(|(_, bytes)| *bytes > 0) {
+            let copy = self.card.allocate(bytes as usize, self.stream, true)?;
+            copies.parts.push((at, copy, bytes as usize));
+            // SAFETY: memory of this GPU, of so many bytes each.
+            unsafe { self.card.copy(copy, (&self.card, at), bytes as usize, self.stream) }?;
+        }
+        Ok(copies)
+    }
+
     fn piece(&mut self, host: u64, bytes: usize, role: TapeRole) -> Result<u64> {
         let device = self.card.allocate(bytes, self.stream, true)?;
         self.pieces.push(Piece { host, bytes, device, role });
@@ -94,6 +115,40 @@ impl Mirror {
             kept
         });
         Ok(())
+    }
+}
+
+/// What arrays in the memory of a GPU held: their addresses, those of the copies, and bytes.
+pub struct Copies {
+    card: Arc<Card>,
+    stream: u64,
+    parts: Vec<(u64, u64, usize)>,
+}
+
+impl Kept for Copies {
+    fn restore(&self, _: &mut Arguments) -> Result<()> {
+        self.parts.iter().try_for_each(|&(at, copy, bytes)| {
+            // SAFETY: as in [`Mirror::keep`].
+            unsafe { self.card.copy(at, (&self.card, copy), bytes, self.stream) }
+        })
+    }
+
+    fn restore_gradient(&self, arguments: &mut Arguments, array: usize) -> Result<()> {
+        let Some((at, _)) = arguments.gradient_memory(array) else { return Ok(()) };
+        let part = self.parts.iter().filter(|part| part.0 == at);
+        part.into_iter().try_for_each(|&(at, copy, bytes)| {
+            // SAFETY: as above.
+            unsafe { self.card.copy(at, (&self.card, copy), bytes, self.stream) }
+        })
+    }
+}
+
+impl Drop for Copies {
+    fn drop(&mut self) {
+        for &(_, copy, _) in &self.parts {
+            // SAFETY: the copies that use it are on the stream already.
+            unsafe { self.card.release(copy, self.stream, true) };
+        }
     }
 }
 

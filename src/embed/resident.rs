@@ -15,9 +15,10 @@ use crate::abi::LaunchBounds;
 use crate::analysis::order::order_shows;
 use crate::diag::Code;
 use crate::driver;
-use crate::ir::{FuncId, TapeRole};
+use crate::ir::{FuncId, Function, TapeBuffer, TapeRole};
+use crate::run::args::Arguments;
 use crate::run::devices::{How, Job, Report, Resident};
-use crate::run::gradients::gradient;
+use crate::run::gradients::gradient::{self, Kept, Runner};
 use crate::run::program::Program;
 use crate::run::{Result, fail, run_errors, session};
 
@@ -162,8 +163,8 @@ impl Kernel {
     /// it: that waits.
     ///
     /// # Errors
-    /// As there; or only a run on the host finds how much the derivative keeps, or an array has no
-    /// gradient (`E1104`).
+    /// As there; or an array has no gradient, or a run has to find how much the derivative keeps, and
+    /// the stream is captured (`E1104`).
     ///
     /// # Safety
     /// As for [`Kernel::gradient_bound`], until the launch is over, in the memory of the GPU; the
@@ -215,34 +216,21 @@ impl Kernel {
             return Ok(Ran::new(bounds, dims, Report::default()));
         }
         let entries = gradient::entries(&gradient.program, gradient.forward)?;
-        for entry in [entries.augmented, entries.backward].into_iter().flatten().map(|id| &module.functions[id]) {
-            let open = entry
-                .tape
-                .iter()
-                .find(|tape| matches!(tape.role, TapeRole::Log | TapeRole::State) && tape.slots.is_none());
-            if let Some(open) = open {
-                let name = &entry.source_name;
-                let text =
-                    format!("how much the derivative of kernel `{name}` keeps is only known once it ran, on the host");
-                let mut error = fail(Code::E1104, text);
-                error.notes.extend((!open.reason.is_empty()).then(|| format!("kept: {}", open.reason)));
-                error.help = Some(format!("give its loops a bound that the compiler sees, or {ON_HOST}"));
-                return Err(error);
-            }
+        let both = [entries.augmented, entries.backward].into_iter().flatten().map(|id| &module.functions[id]);
+        if Resident::runs_later(to.on.ordinal, queue.stream)
+            && let Some((entry, reason)) = both.into_iter().find_map(|entry| Some((entry, open_tape(entry)?)))
+        {
+            let name = &entry.source_name;
+            let text = format!("how much the derivative of kernel `{name}` keeps is only known once it ran, and a captured graph runs later");
+            let mut error = fail(Code::E1104, text);
+            error.notes.extend((!reason.is_empty()).then(|| format!("kept: {reason}")));
+            error.help = Some("give its loops a bound that the compiler sees, or leave it out of the graph".to_string());
+            return Err(error);
         }
         // SAFETY: the caller's promise; nothing of the arrays is read here.
         let mut arguments = unsafe { gradient.signature.arguments(bound, forward, &module.structs) }?;
-        let mut mirror = Mirror::new(to.on.ordinal, queue.stream)?;
-        let mut run = |id: FuncId, block: *const c_void, more: &[(u64, u64)]| {
-            // SAFETY: the block is that of the entry, and `more` is its memory, all of zeros before
-            // its first run.
-            let block = unsafe { mirror.block(module, id, block, more) }?;
-            // SAFETY: the same; what the block names is in the memory of the GPU.
-            unsafe { self.behind(&to, id, &bounds, block.as_ptr().cast(), queue.stream) }?;
-            // SAFETY: `more` is memory of this run alone.
-            unsafe { mirror.fetch() }?;
-            Ok(Report::default())
-        };
+        let mirror = Mirror::new(to.on.ordinal, queue.stream)?;
+        let mut run = OnGpu { kernel: self, to: &to, bounds: &bounds, mirror };
         let order = match part {
             Part::Both => gradient::gradient,
             Part::Backward => gradient::backward,
@@ -327,6 +315,39 @@ impl Kernel {
 
 /// What to do where only the host can.
 const ON_HOST: &str = "copy the arrays to the host: from Python, with `x.to(\"cpu\")`";
+
+/// Why an entry keeps values of which the compiler knows no number, if it does.
+fn open_tape(entry: &Function) -> Option<&str> {
+    let is_open = |tape: &&TapeBuffer| matches!(tape.role, TapeRole::Log | TapeRole::State) && tape.slots.is_none();
+    entry.tape.iter().find(is_open).map(|tape| tape.reason.as_str())
+}
+
+/// Runs the entries of a gradient where its arrays are.
+struct OnGpu<'a> {
+    kernel: &'a Kernel,
+    to: &'a Target<'a>,
+    bounds: &'a LaunchBounds,
+    mirror: Mirror,
+}
+
+impl Runner for OnGpu<'_> {
+    fn run(&mut self, entry: FuncId, block: *const c_void, more: &[(u64, u64)]) -> Result<Report> {
+        let stream = self.mirror.stream();
+        // SAFETY: the block is that of the entry, and `more` is its memory, all of zeros before its
+        // first run.
+        let block = unsafe { self.mirror.block(&self.to.program.module, entry, block, more) }?;
+        // SAFETY: the same; what the block names is in the memory of the GPU, and stays as the
+        // caller of `gradient_resident` promises.
+        unsafe { self.kernel.behind(self.to, entry, self.bounds, block.as_ptr().cast(), stream) }?;
+        // SAFETY: `more` is memory of this run alone.
+        unsafe { self.mirror.fetch() }?;
+        Ok(Report::default())
+    }
+
+    fn keep(&mut self, arguments: &Arguments) -> Result<Box<dyn Kept>> {
+        Ok(Box::new(self.mirror.keep(&arguments.memory())?))
+    }
+}
 
 /// The code of a launch, and the GPU.
 struct Target<'a> {

@@ -136,10 +136,10 @@ fn run_direction(
     direction: Direction,
     arguments: &mut Arguments,
     threads: u64,
-    run: &mut gradient::RunEntry,
+    run: &mut dyn gradient::Runner,
 ) -> Result<Report> {
     match direction {
-        Direction::Forward => run(forward, arguments.block(), &[]),
+        Direction::Forward => run.run(forward, arguments.block(), &[]),
         Direction::Backward => gradient::backward(program, forward, arguments, threads, run),
         Direction::Gradient => gradient::gradient(program, forward, arguments, threads, run),
     }

@@ -183,6 +183,12 @@ impl Arguments {
         self.refit();
     }
 
+    /// Address and bytes of the gradient of one array, if it has one.
+    pub fn gradient_memory(&self, array: usize) -> Option<(u64, u64)> {
+        let buffer = &self.buffers[self.arrays.get(array)?.grad.as_ref()?.place.buffer];
+        Some((buffer.address(), buffer.bytes().len() as u64))
+    }
+
     /// Puts back the gradient of one array.
     pub fn restore_grad(&mut self, array: usize, snapshot: &Snapshot) {
         let Some(grad) = self.arrays.get(array).and_then(|a| a.grad.as_ref()) else { return };

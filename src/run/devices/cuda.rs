@@ -140,6 +140,11 @@ impl Resident {
     pub fn is_captured(ordinal: i32, stream: u64) -> bool {
         !card::captures(ordinal, stream) && driver::is_captured(ordinal, stream)
     }
+
+    /// Whether anybody captures a stream: nothing that it does can be waited for.
+    pub fn runs_later(ordinal: i32, stream: u64) -> bool {
+        driver::is_captured(ordinal, stream)
+    }
 }
 
 #[cfg(not(feature = "cuda"))]
@@ -169,6 +174,11 @@ impl Resident {
 
     /// There is no stream.
     pub fn is_captured(_: i32, _: u64) -> bool {
+        false
+    }
+
+    /// There is none.
+    pub fn runs_later(_: i32, _: u64) -> bool {
         false
     }
 }

@@ -6,10 +6,12 @@
 //! augmented run without room on arrays that are put back afterwards; the state of loops by the
 //! backward entry itself, which is run again with enough room on the gradients as they were.
 
+use std::ffi::c_void;
+
 use super::tape::{Taped, bytes_per_slot, most_slots, too_large};
 use crate::diag::{Code, Diagnostic, Level};
 use crate::ir::{Access, Derivative, FuncId, Function, Module, Op, Phase, TapeBuffer, TapeRole};
-use crate::run::args::Arguments;
+use crate::run::args::{Arguments, Snapshot};
 use crate::run::devices::Report;
 use crate::run::{Result, fail};
 use crate::types::Type;
@@ -77,9 +79,57 @@ pub fn no_gradient_of(program: &Program, key: &str) -> crate::run::Fail {
     error
 }
 
-/// Runs one entry with an argument struct of its own; the last are address and bytes of the memory
-/// that it uses besides the arrays of the launch.
-pub type RunEntry<'a> = dyn FnMut(FuncId, *const std::ffi::c_void, &[(u64, u64)]) -> Result<Report> + 'a;
+/// Who runs the entries, and keeps what is in the arrays meanwhile. A closure runs them on arrays
+/// in the memory of the host.
+pub trait Runner {
+    /// Runs one entry with an argument struct of its own; `more` are address and bytes of the
+    /// memory that it uses besides the arrays of the launch.
+    ///
+    /// # Errors
+    /// The launch could not be made.
+    fn run(&mut self, entry: FuncId, block: *const c_void, more: &[(u64, u64)]) -> Result<Report>;
+
+    /// Copies what the arrays hold.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    fn keep(&mut self, arguments: &Arguments) -> Result<Box<dyn Kept>> {
+        Ok(Box::new(arguments.snapshot()))
+    }
+}
+
+impl<F: FnMut(FuncId, *const c_void, &[(u64, u64)]) -> Result<Report>> Runner for F {
+    fn run(&mut self, entry: FuncId, block: *const c_void, more: &[(u64, u64)]) -> Result<Report> {
+        self(entry, block, more)
+    }
+}
+
+/// What arrays held, to be put back.
+pub trait Kept {
+    /// Puts all of it back.
+    ///
+    /// # Errors
+    /// The driver of a GPU refuses.
+    fn restore(&self, arguments: &mut Arguments) -> Result<()>;
+
+    /// Puts the gradient of one array back.
+    ///
+    /// # Errors
+    /// As above.
+    fn restore_gradient(&self, arguments: &mut Arguments, array: usize) -> Result<()>;
+}
+
+impl Kept for Snapshot {
+    fn restore(&self, arguments: &mut Arguments) -> Result<()> {
+        arguments.restore(self);
+        Ok(())
+    }
+
+    fn restore_gradient(&self, arguments: &mut Arguments, array: usize) -> Result<()> {
+        arguments.restore_grad(array, self);
+        Ok(())
+    }
+}
 
 /// Runs the backward entry alone, on arrays as the forward run left them.
 pub fn backward(
@@ -87,7 +137,7 @@ pub fn backward(
     forward: FuncId,
     arguments: &mut Arguments,
     threads: u64,
-    run: &mut RunEntry,
+    run: &mut dyn Runner,
 ) -> Result<Report> {
     let entries = entries(program, forward)?;
     if entries.augmented.is_some() {
@@ -114,23 +164,23 @@ pub fn gradient(
     forward: FuncId,
     arguments: &mut Arguments,
     threads: u64,
-    run: &mut RunEntry,
+    run: &mut dyn Runner,
 ) -> Result<Report> {
     let module = &program.module;
     let entries = entries(program, forward)?;
     let (mut report, logs) = match entries.augmented {
-        None => (run(forward, arguments.block(), &[])?, Vec::new()),
+        None => (run.run(forward, arguments.block(), &[])?, Vec::new()),
         Some(augmented) => {
             let entry = &module.functions[augmented];
             let open = entry.tape.iter().any(|t| t.role == TapeRole::Log && t.slots.is_none());
             let mut slots = 0;
             if open {
-                let before = arguments.snapshot();
+                let before = run.keep(arguments)?;
                 let taped = Taped::new(arguments, entry, &module.structs, |_| 0, threads, &[])?;
-                run(augmented, taped.address(), &taped.memory)?;
+                run.run(augmented, taped.address(), &taped.memory)?;
                 let needed = taped.needed();
                 slots = needed.slots;
-                arguments.restore(&before);
+                before.restore(arguments)?;
                 if slots > most_slots(entry, TapeRole::Log, threads) {
                     let bytes = bytes_per_slot(entry, TapeRole::Log);
                     return Err(too_large(entry, slots, Some(needed.thread), threads, bytes));
@@ -138,7 +188,7 @@ pub fn gradient(
             }
             let capacity = |tape: &TapeBuffer| tape.slots.unwrap_or(slots);
             let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &[])?;
-            let report = run(augmented, taped.address(), &taped.memory)?;
+            let report = run.run(augmented, taped.address(), &taped.memory)?;
             let needed = taped.needed();
             if open && needed.slots > slots {
                 // Only a race can make the second run need more than the first.
@@ -172,23 +222,23 @@ fn reverse(
     arguments: &mut Arguments,
     threads: u64,
     logs: Vec<super::tape::Tape>,
-    run: &mut RunEntry,
+    run: &mut dyn Runner,
 ) -> Result<Report> {
     let entry = &module.functions[backward];
     let logs: Vec<_> = logs.into_iter().filter(super::tape::Tape::is_log).collect();
     let open = entry.tape.iter().any(|t| t.role == TapeRole::State && t.slots.is_none());
     let most = if open { most_slots(entry, TapeRole::State, threads) } else { 0 };
     let kept = kept_gradients(&module.functions[forward], arguments)?;
-    let before = (open || !kept.is_empty()).then(|| arguments.snapshot());
+    let before = if open || !kept.is_empty() { Some(run.keep(arguments)?) } else { None };
     let mut slots = FIRST_SLOTS.min(most);
     loop {
         let capacity = |tape: &TapeBuffer| tape.slots.unwrap_or(slots);
         let taped = Taped::new(arguments, entry, &module.structs, capacity, threads, &logs)?;
-        let report = run(backward, taped.address(), &taped.memory)?;
+        let report = run.run(backward, taped.address(), &taped.memory)?;
         let needed = taped.needed();
         if open && needed.slots > slots {
             // Nothing of this run stays: its gradients lack what had no room.
-            before.iter().for_each(|before| arguments.restore(before));
+            before.iter().try_for_each(|before| before.restore(arguments))?;
             if needed.slots > most {
                 let bytes = bytes_per_slot(entry, TapeRole::State);
                 return Err(too_large(entry, needed.slots, Some(needed.thread), threads, bytes));
@@ -200,7 +250,7 @@ fn reverse(
             arguments.set_parameter_gradients(&sums);
         }
         for array in kept {
-            before.iter().for_each(|before| arguments.restore_grad(array, before));
+            before.iter().try_for_each(|before| before.restore_gradient(arguments, array))?;
         }
         return Ok(report);
     }
