@@ -1,6 +1,6 @@
 """``python -m kc check file.py``: the ``kc`` command, which ``pip`` installs beside Python.
 
-``python -m kc run program.py`` runs a program of Warp, its CPU kernels by kc; with arguments of ``kc run`` (``--dim``, ``--arg``, a
+``python -m kc run program.py`` runs a program of Warp, its kernels by kc; with arguments of ``kc run`` (``--dim``, ``--arg``, a
 launch file, ...) it is that. ``python -m kc check PACKAGE`` imports a package and checks its kernels with the types that they get.
 """
 
@@ -66,7 +66,7 @@ def main(arguments=None) -> None:
 def _run_program(arguments) -> None:
     parser = argparse.ArgumentParser(prog="python -m kc", description="Runs programs of Warp through kc.")
     commands = parser.add_subparsers(dest="command", required=True)
-    run = commands.add_parser("run", help="run a program that imports warp; its CPU kernels by kc")
+    run = commands.add_parser("run", help="run a program that imports warp; its kernels by kc")
     run.add_argument("--report", choices=["text", "json"], help="who ran which kernel, at the end, on standard error")
     run.add_argument("--report-file", metavar="FILE", help="write the report there")
     run.add_argument("--record", metavar="DIR", help="write the text of each kernel there, which `kc` reads without Python")

@@ -32,12 +32,12 @@ class Refused(Exception):
     """The kernel uses what only Warp has."""
 
 
-def text_of(kernel):
+def text_of(kernel, block_dim=1, device="cpu"):
     """The source text of a kernel whose types are known, the kernel's name in it, and which line of which file each of its lines
-    comes from.
+    comes from; for blocks of so many threads.
     """
-    options = kernel.module.resolved_options.get(1) or {}
-    text = _Text(asserts=(options.get("mode") or wp.config.mode) == "debug")
+    options = kernel.module.resolved_options.get(block_dim) or {}
+    text = _Text(asserts=(options.get("mode") or wp.config.mode) == "debug", on_host=device == "cpu")
     name = text.unique(kernel.key)
     body = text.definition(kernel.adj, "@wp.kernel", name)
     head = ["from typing import Any", "import warp as wp", *text.aliases]
@@ -64,9 +64,11 @@ def _places(written, tree, adj):
 
 
 class _Text:
-    def __init__(self, asserts):
+    def __init__(self, asserts, on_host):
         #: Warp looks at assertions in its debug mode alone.
-        self.asserts = asserts
+        self.asserts, self.on_host = asserts, on_host
+        if asserts and not on_host:
+            raise Refused("Warp looks at assertions on the GPU (mode=debug)")
         self.aliases, self.parts = [], []
         #: Of definitions, by their texts, where their lines come from.
         self.places = {}
@@ -106,6 +108,8 @@ class _Text:
         if not isinstance(t, (type, typing.TypeVar)):
             raise Refused(f"the type {t!r}")
         if t in (wp.Texture1D, wp.Texture2D, wp.Texture3D):
+            if not self.on_host:
+                raise Refused("textures of a GPU are Warp's")
             return f"wp.{t.__name__}"
         for known, word in (("Scalar", "Scalar"), ("Float", "Float"), ("Int", "Int")):
             if t is getattr(warp_types, known):
@@ -192,7 +196,7 @@ class _Text:
                 continue
             seen.add(id(overload.adj))
             if overload.native_snippet is not None:
-                if not all(map(_is_silent, (overload.native_snippet, overload.adj_native_snippet or ""))):
+                if not self.on_host or not all(map(_is_silent, (overload.native_snippet, overload.adj_native_snippet or ""))):
                     raise Refused(f"`{f.key}` is a native snippet")
                 self.parts.append(self.definition(overload.adj, "@wp.func", name, body=[ast.Pass()]))
                 continue

@@ -168,6 +168,12 @@ pub fn told(py: Python<'_>, ordinal: i32) -> PyResult<()> {
     error.map_or(Ok(()), |error| Err(error::raise(py, &error)))
 }
 
+/// [`told`], for who has waited by other means.
+#[pyfunction]
+pub fn card_told(py: Python<'_>, ordinal: i32) -> PyResult<()> {
+    told(py, ordinal)
+}
+
 /// The exception for an error of kc's library.
 pub fn raise(py: Python<'_>, fail: kc::run::Fail) -> PyErr {
     error::raise(py, &kc::Error::of(fail))

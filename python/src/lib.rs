@@ -71,8 +71,8 @@ mod _native {
     use super::derivative::{gradient, is_alone, look, look_for, look_tangents, records, second, tangents};
     #[pymodule_export]
     use super::device::{
-        Memory, address_of, are_checked, card_about, card_count, card_free, card_wait, cards_opened, check_launches,
-        current_stream, of as memory_of, order_launches, pinned, stream_follow, use_stream,
+        Memory, address_of, are_checked, card_about, card_count, card_free, card_told, card_wait, cards_opened,
+        check_launches, current_stream, of as memory_of, order_launches, pinned, stream_follow, use_stream,
     };
     #[pymodule_export]
     use super::dlpack::far_dlpack;
@@ -106,7 +106,7 @@ mod _native {
         volume_of_values, volume_rebuild,
     };
     #[pymodule_export]
-    use super::warp::{layout, warp_counts, warp_raise, warp_take};
+    use super::warp::{WarpOnGpu, layout, warp_counts, warp_raise, warp_take};
     #[pymodule_export]
     use super::xla::{xla_block, xla_place, xla_plan};
     #[pymodule_export]

@@ -18,6 +18,10 @@ use smallvec::SmallVec;
 use crate::error;
 use crate::kernel::{self, Kernel};
 
+mod far;
+
+pub use far::WarpOnGpu;
+
 type Forward = unsafe extern "C" fn(*const u8, *const u8);
 type Backward = unsafe extern "C" fn(*const u8, *const u8, *const u8);
 
@@ -205,11 +209,11 @@ pub unsafe fn launch(place: usize, bounds: &LaunchBounds, args: *const u8) {
 }
 
 /// The bounds of a launch of Warp: extents, then the number of threads, then how many threads have
-/// the same coordinates. None: it is none that kc knows.
+/// the same coordinates. None: they are none that kc knows.
 ///
 /// # Safety
 /// Bounds with so many extents.
-unsafe fn bounds(from: *const u8, dims: usize) -> Option<LaunchBounds> {
+unsafe fn repeated_bounds(from: *const u8, dims: usize) -> Option<(LaunchBounds, u64)> {
     let mut shape = [1u32; 4];
     for (k, extent) in shape.iter_mut().take(dims).enumerate() {
         // SAFETY: the caller's promise.
@@ -220,7 +224,16 @@ unsafe fn bounds(from: *const u8, dims: usize) -> Option<LaunchBounds> {
     let (size, repeats) =
         unsafe { (from.add(rest).cast::<u64>().read_unaligned(), from.add(rest + 8).cast::<u64>().read_unaligned()) };
     let bounds = LaunchBounds::new(&shape[..dims])?;
-    (bounds.size == size && repeats == 1).then_some(bounds)
+    (bounds.size.checked_mul(repeats) == Some(size)).then_some((bounds, repeats))
+}
+
+/// The same where each thread has coordinates of its own.
+///
+/// # Safety
+/// As above.
+unsafe fn bounds(from: *const u8, dims: usize) -> Option<LaunchBounds> {
+    // SAFETY: the caller's promise.
+    unsafe { repeated_bounds(from, dims) }.filter(|(_, repeats)| *repeats == 1).map(|(bounds, _)| bounds)
 }
 
 /// The same for Warp.

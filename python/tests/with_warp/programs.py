@@ -9,7 +9,7 @@ import warp as wp
 wp.config.quiet = True
 wp.config.log_level = wp.LOG_WARNING
 wp.init()
-wp.set_device("cpu")
+wp.set_device(sys.argv[2] if len(sys.argv) > 2 else "cpu")
 
 SCALE = wp.constant(2.5)
 
@@ -84,7 +84,7 @@ def indexed_rows(n: wp.int8, x: wp.indexedarray2d(dtype=wp.vec2), s: float, y: w
 @wp.kernel
 def tiled(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
-    t = wp.tile_load(x[i], shape=4)
+    t = wp.tile_load(x[i], shape=32)
     wp.tile_store(y, wp.tile_sum(t), offset=i)
 
 
@@ -152,14 +152,14 @@ def counted_twice(y: wp.array(dtype=int)):
 
 
 @wp.func
-def total(t: wp.tile(dtype=float, shape=(4,))):
+def total(t: wp.tile(dtype=float, shape=(32,))):
     return wp.tile_sum(t)[0]
 
 
 @wp.kernel
 def tiled_total(x: wp.array2d(dtype=float), y: wp.array(dtype=float)):
     i = wp.tid()
-    y[i] = total(wp.tile_load(x[i], shape=4))
+    y[i] = total(wp.tile_load(x[i], shape=32))
 
 
 @wp.kernel
@@ -223,9 +223,10 @@ def main():
     wp.launch(indexed_rows, dim=(2, 2), inputs=[-7, grid[wp.array([1, 2], dtype=int), wp.array([3, 2], dtype=int)], 0.25, last])
     out["indexed_rows"] = sums.numpy()
     y = wp.zeros(2, dtype=float)
-    wp.launch_tiled(tiled, dim=2, inputs=[wp.array(np.arange(8.0).reshape(2, 4), dtype=float), y], block_dim=1)
+    rows, block = wp.array(np.arange(64.0).reshape(2, 32), dtype=float), 1 if wp.get_device().is_cpu else 32
+    wp.launch_tiled(tiled, dim=2, inputs=[rows, y], block_dim=block)
     out["tiled"] = y.numpy()
-    x = wp.array(np.arange(8.0).reshape(2, 4), dtype=float, requires_grad=True)
+    x = wp.array(np.arange(64.0).reshape(2, 32), dtype=float, requires_grad=True)
     y = wp.zeros(2, dtype=float, requires_grad=True)
     with wp.Tape() as tape:
         wp.launch_tiled(tiled_total, dim=2, inputs=[x, y], block_dim=64)
@@ -282,7 +283,7 @@ def main():
         wp.launch(square_in_place, dim=3, inputs=[x])
     out["in_place"] = x.numpy()
 
-    # A graph of launches on the CPU, replayed without Python.
+    # A graph of launches, replayed without Python.
     g = wp.array([1.0, 2.0, 3.0], dtype=float)
     with wp.ScopedCapture() as capture:
         wp.launch(generic, dim=3, inputs=[g, 2.0])
