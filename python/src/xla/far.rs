@@ -14,11 +14,14 @@ use kc::run::devices::cuda::Card;
 use kc::types::Type;
 
 use super::{Leaf, Memory, Mode, Plan, Scratch, What, put_numbers, room, tell};
+use crate::device;
 
 /// A GPU, and the stream of it that XLA uses.
 pub struct Where {
     card: Arc<Card>,
     stream: u64,
+    /// Threads that are in error record it.
+    checked: bool,
 }
 
 /// Which contents a plan was looked at with, for races: numbers that represent values, where it
@@ -67,11 +70,25 @@ impl Where {
             (None, Some(first)) => Resident::ordinal_of(first.data.expose_provenance() as u64).map_err(failed)?,
             (None, None) => 0,
         };
-        Ok(Where { card: Card::open(ordinal).map_err(failed)?, stream })
+        Ok(Where { card: Card::open(ordinal).map_err(failed)?, stream, checked: device::are_checked() })
     }
 
     fn queue(&self) -> Queue {
-        Queue { ordinal: Some(self.card.ordinal()), checked: false, deterministic: false, stream: self.stream }
+        let Where { card, stream, checked } = self;
+        Queue { ordinal: Some(card.ordinal()), checked: *checked, deterministic: false, stream: *stream }
+    }
+
+    /// What threads printed and did wrong, of a run that is checked: that waits.
+    fn conclude(&self) -> Result<Outcome, String> {
+        if !self.checked {
+            return Ok(Outcome::default());
+        }
+        self.card.wait(self.stream).map_err(failed)?;
+        let (error, warnings) = kc::embed::told(self.card.ordinal());
+        tell(warnings.iter());
+        let mut outcome = Outcome::default();
+        outcome.printed = kc::embed::printed(self.card.ordinal());
+        error.map_or(Ok(outcome), |error| Err(told(error)))
     }
 
     /// A copy on the host. Waits.
@@ -177,7 +194,7 @@ impl Plan {
             }
         };
         match ran {
-            Some(outcome) => Ok(outcome),
+            Some(()) => at.conclude(),
             // SAFETY: the caller's promise.
             None => unsafe { self.on_host(at, operands, results) },
         }
@@ -205,7 +222,7 @@ impl Plan {
         near: &Near,
         starts: &[Memory],
         results: &[Memory],
-    ) -> Result<Option<Outcome>, String> {
+    ) -> Result<Option<()>, String> {
         // SAFETY: the block is the host's.
         let mut laid = unsafe { room(self.kernel.signature(), near.block) }?;
         for (leaf, memory) in self.leaves.iter().zip(&near.given) {
@@ -220,7 +237,7 @@ impl Plan {
         // SAFETY: the arguments are laid out for this kernel, which writes to its outputs alone;
         // XLA keeps all memory until its stream is done.
         unsafe { self.kernel.launch_resident(&self.dim, &laid, at.queue()) }.map_err(told)?;
-        Ok(Some(Outcome::default()))
+        Ok(Some(()))
     }
 
     /// None: the host has to run it.
@@ -233,7 +250,7 @@ impl Plan {
         (near, given, starts): (&Near, &[Memory], &[Memory]),
         rest: &[Memory],
         results: &[Memory],
-    ) -> Result<Option<Outcome>, String> {
+    ) -> Result<Option<()>, String> {
         let Mode::Forward { along, outputs } = &self.mode else { return Ok(None) };
         let signature = self.kernel.tangent_signature().map_err(told)?.0;
         let (tangents, moved) = rest.split_at(along.len());
@@ -273,7 +290,7 @@ impl Plan {
         // their tangents alone.
         match unsafe { self.kernel.tangents_resident(&self.dim, &laid, at.queue()) } {
             Err(error) if error.code() == "E1104" => Ok(None),
-            ran => ran.map(|()| Some(Outcome::default())).map_err(told),
+            ran => ran.map(Some).map_err(told),
         }
     }
 
@@ -288,7 +305,7 @@ impl Plan {
         (near, given, starts): (&Near, &[Memory], &[Memory]),
         rest: &[Memory],
         results: &[Memory],
-    ) -> Result<Option<Outcome>, String> {
+    ) -> Result<Option<()>, String> {
         let (left, seeds) = rest.split_at(self.outputs.len());
         let part = if gradient.records() { Part::Both } else { Part::Backward };
         // A run on a GPU does not look by itself.
@@ -351,7 +368,7 @@ impl Plan {
         for (seed, &result) in started.zip(&results[floats.count()..]) {
             at.copy(seed, result)?;
         }
-        Ok(Some(Outcome::default()))
+        Ok(Some(()))
     }
 
     /// The outputs before the launch.

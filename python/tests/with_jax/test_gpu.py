@@ -3,8 +3,10 @@ the memory of the simulated GPU (`python/kc/libkc_gpu.so`), and results back, an
 structs are those of `xla/ffi/api/c_api.h`, which jaxlib brings.
 """
 
+import contextlib
 import ctypes
 import functools
+import io
 import pathlib
 import re
 
@@ -181,6 +183,27 @@ def test_races_are_looked_for_once():
             assert slope(x, jnp.array(index, jnp.int32)).tolist() == [2] * 4
     with pytest.raises(Exception, match="E1108"):
         jax.block_until_ready(slope(x, jnp.array([0, 0, 1, 2], jnp.int32)))
+
+
+def test_checked_launches_test_every_index_and_print():
+    @kc.kernel
+    def shift(x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        y[i] = x[i + 1] * x[i + 1]
+        if i == 1:
+            kc.printf("thread %d\n", i)
+
+    f, x, out = kc.jax.function(shift, outputs="y"), jnp.arange(4, dtype=jnp.float32), io.StringIO()
+    run, slope = jax.jit(lambda n, x: f(n, x), static_argnums=0), jax.grad(lambda x: f(4, x).sum())
+    with kc.checked():
+        with contextlib.redirect_stdout(out):
+            assert jax.block_until_ready(run(3, x)).tolist() == [1, 4, 9]
+        assert out.getvalue() == "thread 1\n"
+        for wrong in (lambda: run(4, x), lambda: slope(x)):
+            with pytest.raises(jax.errors.JaxRuntimeError, match="(?s)E1101.*index 4 is out of bounds.*`x`"):
+                jax.block_until_ready(wrong())
+        # It was told, and the next launch has nothing to do with it.
+        assert jax.block_until_ready(run(3, x)).tolist() == [1, 4, 9]
 
 
 @kc.struct
