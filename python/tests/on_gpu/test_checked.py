@@ -237,6 +237,22 @@ def test_a_near_degenerate_gradient_is_a_warning():
         kc.devices()[0].synchronize()
 
 
+@kc.kernel
+def lengths(v: kc.array(dtype=kc.vec3), y: kc.array(dtype=float)):
+    i = kc.tid()
+    y[i] = kc.length(v[i])
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda"])
+def test_a_gradient_that_a_convention_decides_is_a_warning_as_on_the_host(device):
+    v = kc.array([[3.0, 4.0, 0.0], [0.0, 0.0, 0.0]], dtype=kc.vec3, device=device, requires_grad=True)
+    y = kc.zeros(2, device=device)
+    with kc.checked(), pytest.warns(kc.GradientWarning, match="W1120[^$]*thread \\(1\\): the length of the zero vector"):
+        lengths.grad(2, v, y, grads={"y": 1.0})
+        kc.devices()[0].synchronize()
+    assert np.allclose(v.grad.numpy(), [[0.6, 0.8, 0.0], [0.0, 0.0, 0.0]])
+
+
 def test_all_launches_of_a_program():
     text = """
 import kc
