@@ -13,6 +13,8 @@ use crate::run::Result;
 #[cfg(feature = "cuda")]
 mod card;
 #[cfg(feature = "cuda")]
+mod context;
+#[cfg(feature = "cuda")]
 mod driver;
 #[cfg(not(feature = "cuda"))]
 mod no_card;

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
-use super::driver::{self, Beside, Context, Description, refused};
-use super::under_way;
+use super::context::{Beside, Context};
+use super::driver::{self, Description, refused};
+use super::under_way::{self, About};
 use crate::diag::Code;
 use crate::run::{Fail, Result, fail};
 
@@ -439,7 +440,7 @@ impl Card {
         let raw: sys::CUgraphExec = std::ptr::with_exposed_provenance_mut(graph.raw as usize);
         // SAFETY: the graph lives; the rest is the caller's promise.
         self.within("a graph", || unsafe { result::graph::launch(raw, handle(stream)) })?;
-        under_way::note((self.ordinal(), stream), about.to_string());
+        under_way::note((self.ordinal(), stream), About::Words(about.to_string()));
         Ok(())
     }
 }

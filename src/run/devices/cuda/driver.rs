@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
+use smallvec::{SmallVec, smallvec};
 
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
@@ -28,13 +29,10 @@ use crate::run::devices::{Executable, Found, How, Job, Note, Report, Trap};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
+use super::context::{Beside, Context};
 use super::prints::Ring;
 use super::status::{Found as Recorded, Status};
-use super::under_way;
-
-/// The most threads that a multiprocessor holds (CUDA C++ Programming Guide, "Compute
-/// Capabilities": 2048, 1536 or 1024).
-const THREADS_OF_MULTIPROCESSOR: u64 = 2048;
+use super::under_way::{self, About};
 
 /// The shared memory that each block has besides its own (the same place: 1 KB).
 const RESERVED: u64 = 1 << 10;
@@ -152,86 +150,16 @@ fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
     Arch::ALL.iter().copied().filter(|arch| arch.number <= number).max_by_key(|arch| arch.number)
 }
 
-/// The primary context of a device.
-pub(super) struct Context {
-    ordinal: i32,
-    pub(super) device: sys::CUdevice,
-    pub(super) raw: sys::CUcontext,
-    arch: Arch,
-    multiprocessors: u64,
-    /// So many threads may be under way at once.
-    resident_threads: u64,
-}
-
-impl Context {
-    pub(super) fn open(ordinal: i32) -> Result<Context> {
-        start()?;
-        let (_, list) = devices()?;
-        let count = list.len();
-        let Some(found) = list.into_iter().find(|d| d.ordinal == ordinal) else {
-            let what = match count {
-                0 => "the driver knows no GPU".to_string(),
-                _ => format!("the driver knows no GPU {ordinal}, and {count} before it"),
-            };
-            return Err(fail(Code::E1104, format!("the device `cuda:{ordinal}` is not available: {what}")));
-        };
-        let Some(arch) = found.arch else {
-            let (major, minor) = found.capability;
-            let message = format!(
-                "the GPU `{}` has compute capability {major}.{minor}; kc compiles for 7.5 and later",
-                found.name
-            );
-            return Err(fail(Code::E1104, message));
-        };
-        let device = result::device::get(ordinal).map_err(|e| refused("the device", e))?;
-        // SAFETY: `device` came from the driver; `drop` releases what is retained here.
-        let context = unsafe { result::primary_ctx::retain(device) }.map_err(|e| refused("a context", e))?;
-        let multiprocessors = found.multiprocessors.max(1) as u64;
-        let resident_threads = multiprocessors * THREADS_OF_MULTIPROCESSOR;
-        let this = Context { ordinal, device, raw: context, arch, multiprocessors, resident_threads };
-        this.enter()?;
-        Ok(this)
-    }
-
-    /// Makes it the current one of this thread, which the driver's calls are about.
-    pub(super) fn enter(&self) -> Result<()> {
-        // SAFETY: the context was retained in `open`.
-        unsafe { result::ctx::set_current(self.raw) }.map_err(|e| refused("a context", e))
-    }
-}
-
-impl Drop for Context {
-    fn drop(&mut self) {
-        // SAFETY: retained in `open`. A failure leaves nothing to do.
-        let _ = unsafe { result::primary_ctx::release(self.device) };
-    }
-}
-
-/// Whatever context is current in this thread becomes it again when this goes: other libraries of
-/// the process have theirs.
-pub(super) struct Beside(Option<sys::CUcontext>);
-
-impl Beside {
-    /// The driver was started.
-    pub(super) fn begin() -> Result<Beside> {
-        result::ctx::get_current().map(Beside).map_err(|e| refused("the context of this thread", e))
-    }
-}
-
-impl Drop for Beside {
-    fn drop(&mut self) {
-        // SAFETY: it was the current one. A failure leaves nothing to do.
-        let _ = unsafe { result::ctx::set_current(self.0.unwrap_or(null_mut())) };
-    }
-}
-
 /// A kernel loaded on a device.
 pub struct Kernel {
     module: sys::CUmodule,
     function: sys::CUfunction,
-    name: String,
+    name: Arc<str>,
     params: Vec<Type>,
     structs: StructTable,
+    /// Where arguments lie in their struct, and its bytes.
+    offsets: Vec<u32>,
+    size: usize,
     /// The number of coordinates of a thread.
     rank: usize,
     /// A block does a task, not a thread.
@@ -331,12 +259,16 @@ impl Kernel {
         let prints = text.contains(abi::DEVICE_PRINTS);
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
         let loaded = load_ptx(&text)?;
+        let params: Vec<Type> = function.params().iter().map(|&p| function.ty(p)).collect();
+        let (offsets, layout) = argument_layout(&params, &module.structs);
         let mut made = Kernel {
             module: loaded,
             function: null_mut(),
-            name: function.source_name.clone(),
-            params: function.params().iter().map(|&p| function.ty(p)).collect(),
+            name: function.source_name.as_str().into(),
+            params,
             structs: module.structs.clone(),
+            offsets,
+            size: layout.size as usize,
             rank: match function.kind {
                 FunctionKind::Kernel { rank } => rank.into(),
                 FunctionKind::Device => return Err(fail(Code::E0999, "a launched function is no kernel")),
@@ -384,7 +316,6 @@ impl Kernel {
     /// As for [`Executable::run`].
     unsafe fn run_copied(&self, job: &Job) -> Result<Report> {
         self.context.enter()?;
-        let (offsets, _) = argument_layout(&self.params, &self.structs);
         let mut copies = Vec::new();
         // SAFETY: the caller vouches for the arguments.
         let mut ids = unsafe { Ids::of(job.args, &self.params, &self.structs) };
@@ -413,7 +344,7 @@ impl Kernel {
         let (mut bounds, repeats) = within_rank(&job.bounds, self.rank);
         let mut args: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
         // A parameter without bytes (an empty struct) still has a place.
-        args.extend(offsets.iter().map(|&at| block.as_mut_ptr().wrapping_add(at as usize).cast::<c_void>()));
+        args.extend(self.offsets.iter().map(|&at| block.as_mut_ptr().wrapping_add(at as usize).cast::<c_void>()));
 
         // SAFETY: the struct of arguments is copied to `block`.
         let (kernel, private) = unsafe { self.chosen(block.as_ptr().cast(), bounds.size, job.block_dim) };
@@ -456,13 +387,11 @@ impl Kernel {
         let (kernel, private) = unsafe { self.chosen(args, bounds.size, block_dim) };
         let (threads, block_dim) = (bounds.size, Job::usual_blocks(block_dim, self.by_block));
         let blocks = kernel.blocks(threads, block_dim, private)?;
-        let (offsets, _) = argument_layout(&self.params, &self.structs);
-        let mut values: Vec<*mut c_void> = vec![(&raw mut bounds).cast()];
+        let mut values: SmallVec<[*mut c_void; 16]> = smallvec![(&raw mut bounds).cast()];
         // The driver copies them.
-        values.extend(offsets.iter().map(|&at| args.cast_mut().wrapping_byte_add(at as usize)));
+        values.extend(self.offsets.iter().map(|&at| args.cast_mut().wrapping_byte_add(at as usize)));
         let handle: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream as usize);
-        let _beside = Beside::begin()?;
-        self.context.enter()?;
+        let _beside = Beside::within(&self.context)?;
         let launched = (0..repeats).try_for_each(|_| {
             // SAFETY: one pointer per parameter of the entry, to values of its types; the rest is
             // the caller's promise.
@@ -477,7 +406,7 @@ impl Kernel {
                 )
             }
         });
-        let about = format!("`{}` ({threads} threads in blocks of {block_dim})", self.name);
+        let about = About::Kernel(self.name.clone(), threads, block_dim);
         let queue = (self.context.ordinal, stream);
         match launched {
             Ok(()) => {
@@ -521,9 +450,8 @@ impl Kernel {
         if self.private.is_none() && self.dense.is_none() {
             return (self, 0);
         }
-        let (_, layout) = argument_layout(&self.params, &self.structs);
         // SAFETY: the caller's promise.
-        let args = unsafe { std::slice::from_raw_parts(args.cast::<u8>(), layout.size as usize) };
+        let args = unsafe { std::slice::from_raw_parts(args.cast::<u8>(), self.size) };
         let one_by_one = || match self.dense.as_deref() {
             Some((arrays, dense)) if arrays.fit(args) => (dense, 0),
             _ => (self, 0),

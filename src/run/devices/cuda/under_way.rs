@@ -2,7 +2,8 @@
 //! that error names the launches since the last wait.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::result::DriverError;
 use cudarc::driver::sys::CUresult as E;
@@ -13,17 +14,35 @@ use crate::run::{Fail, messages};
 /// A GPU and a stream of it.
 pub type Queue = (i32, u64);
 
+/// What an error says of a launch: it is put into words only then.
+#[derive(Clone, PartialEq, Eq)]
+pub enum About {
+    /// The kernel, its threads, and those of a block.
+    Kernel(Arc<str>, u64, u32),
+    /// Work of another kind.
+    Words(String),
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            About::Kernel(name, threads, block) => write!(f, "`{name}` ({threads} threads in blocks of {block})"),
+            About::Words(words) => f.write_str(words),
+        }
+    }
+}
+
 /// So many launches of a stream are remembered.
 const MOST: usize = 8;
 
-static LAUNCHES: Mutex<BTreeMap<Queue, VecDeque<String>>> = Mutex::new(BTreeMap::new());
+static LAUNCHES: Mutex<BTreeMap<Queue, VecDeque<About>>> = Mutex::new(BTreeMap::new());
 
-fn launches() -> MutexGuard<'static, BTreeMap<Queue, VecDeque<String>>> {
+fn launches() -> MutexGuard<'static, BTreeMap<Queue, VecDeque<About>>> {
     LAUNCHES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A launch was put behind the work of a stream.
-pub fn note(queue: Queue, about: String) {
+pub fn note(queue: Queue, about: About) {
     let mut launches = launches();
     let list = launches.entry(queue).or_default();
     if list.len() == MOST {
@@ -35,7 +54,7 @@ pub fn note(queue: Queue, about: String) {
 }
 
 /// A launch failed at once: it is remembered where no other one may be at fault.
-pub fn note_first(queue: Queue, about: String) {
+pub fn note_first(queue: Queue, about: About) {
     let mut launches = launches();
     if launches.keys().all(|(ordinal, _)| *ordinal != queue.0) {
         launches.entry(queue).or_default().push_back(about);
@@ -68,14 +87,11 @@ pub fn is_fault(error: DriverError) -> bool {
 
 /// The error for a fault of a launch that nobody waited for; `behind`: the launch that the driver
 /// said it at, which did not run.
-pub fn fault(ordinal: i32, error: DriverError, behind: Option<&str>) -> Fail {
+pub fn fault(ordinal: i32, error: DriverError, behind: Option<&About>) -> Fail {
     let what = meaning(error).unwrap_or("a launch on the GPU failed");
     let launches = launches();
-    let names: Vec<&str> = launches
-        .iter()
-        .filter(|((of, _), _)| *of == ordinal)
-        .flat_map(|(_, list)| list.iter().map(String::as_str))
-        .collect();
+    let own = launches.iter().filter(|((of, _), _)| *of == ordinal);
+    let names: Vec<String> = own.flat_map(|(_, list)| list.iter().map(About::to_string)).collect();
     let which = match &names[..] {
         [] => behind.map_or_else(
             || "a launch that kc did not make".to_string(),
