@@ -168,3 +168,30 @@ def forward(call, tensors, tangents):
         # Its threads run one after the other.
         return None
     return results
+
+
+def second(call, tensors, outputs, seeds, tangents, seed_tangents):
+    """How the gradients of arrays change, by name, where the call runs. None: the host has to."""
+    from .torch import _views
+
+    dense = lambda one: one.detach().contiguous()
+    tensors, outputs = [*map(dense, tensors)], dict(zip(call.names, map(dense, outputs)))
+    arrays = {leaf.name: tensors[leaf.index] for leaf in call.leaves if leaf.is_array} | outputs
+    gradients, along = {}, {}
+    for name, array in arrays.items():
+        if not array.is_floating_point():
+            continue
+        along[name] = dense(tangents[name]) if name in tangents else torch.zeros_like(array)
+        # The derivative changes those that it starts from.
+        for key, given in ((name, seeds), (f"d_{name}", seed_tangents)):
+            made = given[name].detach().clone(memory_format=torch.contiguous_format) if name in given else None
+            gradients[key] = torch.zeros_like(array) if made is None else made
+    data = call.filled(tensors, _views(outputs))
+    beside = [_derivative._tangent(name, kind, _views(along), {}) for name, kind in parameters_of(call.kernel)]
+    try:
+        _native.second(call.kernel, call.dim, data, beside, _views(gradients))
+    except DeviceError as error:
+        if error.code != "E1104" or is_captured():
+            raise
+        return None
+    return {name: gradients[f"d_{name}"] for name in along}

@@ -425,31 +425,35 @@ def _parts(call, count, given):
 def second(call, given, outputs, gradients, along, made, gradients_along=None):
     """How the gradients of a call's tensors change along a direction: of the tensors, of its outputs, and of the gradients of these."""
     leaves = call.leaves
-    if call.on_gpu and _torch_gpu.is_captured():
-        raise _torch_gpu.waits(call.kernel, "a second derivative runs on the host", "leave it out of the graph")
     for leaf in leaves:
         if not leaf.is_array and given[leaf.index].is_floating_point() and (given[leaf.index].requires_grad or along[leaf.index] is not None):
             text = f"the gradient of kernel `{call.kernel.__name__}` has no gradient of its own by the value `{leaf.name}`"
             text = f"error[E1103]: {text}\n  = help: give it in an array of one element"
             raise GradientError(text, code="E1103", message=text.splitlines()[0])
     call.unchanged()
-    tensors = [tensor.detach().cpu().contiguous() for tensor in call.laid(given)]
-    along = call.laid(along)
-    values = call.filled(tensors, {name: _view(output.cpu().contiguous()) for name, output in zip(call.names, outputs)})
+    tensors, along = call.laid(given), call.laid(along)
     tangents = {leaf.name: along[leaf.index] for leaf in leaves if leaf.is_array and along[leaf.index] is not None}
-    seeds = dict(zip(call.names, gradients))
-    found = _derivative.second(
-        call.kernel, call.dim, values, _arrays(seeds), _arrays({**tangents, **made}), _arrays(gradients_along or {})
-    )
+    directions = dict(zip(call.names, gradients)), {**tangents, **made}, gradients_along or {}
+    found = _torch_gpu.second(call, tensors, outputs, *directions) if call.on_gpu else None
+    if found is None:
+        found = _second_on_host(call, tensors, outputs, *directions)
     result = [None] * len(given)
     for name, index in [*((leaf.name, leaf.index) for leaf in leaves if leaf.is_array), *call.starts.items()]:
         if name in found:
-            result[index] = torch.from_numpy(found[name]).to(given[index].device)
+            result[index] = found[name].to(given[index].device)
     for leaf in leaves:
         if leaf.scalar is not None and result[leaf.index] is not None:
             like = given[leaf.index]
             result[leaf.index] = result[leaf.index].reshape(like.shape).to(like.dtype)
     return result
+
+
+def _second_on_host(call, tensors, outputs, seeds, tangents, seed_tangents):
+    """How the gradients of arrays change, by name."""
+    tensors = [tensor.detach().cpu().contiguous() for tensor in tensors]
+    values = call.filled(tensors, {name: _view(output.cpu().contiguous()) for name, output in zip(call.names, outputs)})
+    found = _derivative.second(call.kernel, call.dim, values, *map(_arrays, (seeds, tangents, seed_tangents)))
+    return {name: torch.from_numpy(one) for name, one in found.items()}
 
 
 def _arrays(tensors):

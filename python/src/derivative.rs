@@ -332,12 +332,19 @@ pub fn second<'py>(
     let asked = ready.clone();
     interruptible(py, move || asked.second_signature().map(drop))?.map_err(|error| error::raise(py, &error))?;
     let signature = ready.second_signature().map_err(|error| error::raise(py, &error))?;
-    let mut binder = filled(Binder::new(signature.0, signature.1).with(gradients), &values)?;
+    let mut binder = filled(Binder::new(signature.0, signature.1).with(gradients).anywhere(), &values)?;
     for (n, tangent) in tangents.iter().enumerate() {
         let at = ready.first_tangent() + n;
         binder.bind(at, tangent).map_err(|fault| fault.raise(py))?;
     }
     let (dim, laid) = (Dim::from(&dim[..]), &binder.laid);
+    if let Some(Gpu { ordinal, stream }) = binder.gpu().map_err(|refused| refused.raise(py))? {
+        let queue = device::queue(py, ordinal, stream)?;
+        binder.wrote(false);
+        // SAFETY: as for launches there; who called has looked at the order of threads.
+        let ran = py.detach(|| unsafe { ready.second_resident(&dim, laid, queue) });
+        return ran.map_err(|error| error::raise(py, &error));
+    }
     // SAFETY: as above.
     let outcome = py.detach(|| unsafe { ready.second_bound(&dim, laid) });
     // What it prints was printed before.

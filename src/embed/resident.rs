@@ -10,6 +10,7 @@ use super::arg::Dim;
 use super::bind::{self, Bound};
 use super::derivative::{Gradient, ParameterGradient, Part, Ran, Seen, Tangents, partly, shown};
 use super::kernel::HOW;
+use super::second::{SECOND, Second};
 use super::{Error, Kernel, Outcome};
 use crate::abi::LaunchBounds;
 use crate::analysis::order::order_shows;
@@ -20,7 +21,7 @@ use crate::run::args::Arguments;
 use crate::run::devices::{How, Job, Report, Resident};
 use crate::run::gradients::gradient::{self, Kept, Runner};
 use crate::run::program::Program;
-use crate::run::{Result, fail, run_errors, session};
+use crate::run::{Fail, Result, fail, run_errors, session};
 
 use super::mirror::Mirror;
 use super::reports;
@@ -28,7 +29,11 @@ use super::reports;
 /// Entries of one program as they are loaded on GPUs, by their numbers, those of the GPUs, and
 /// whether they have tests.
 #[derive(Default)]
-pub(super) struct Residents(Mutex<HashMap<(FuncId, i32, bool), Arc<Resident>>>);
+pub(super) struct Residents {
+    loaded: Mutex<HashMap<(FuncId, i32, bool), Arc<Resident>>>,
+    /// They are a second derivative, which nobody loads ahead.
+    is_second: bool,
+}
 
 /// Where code is loaded, and of which kind.
 #[doc(hidden)]
@@ -46,17 +51,12 @@ impl Residents {
     fn on(&self, on: On, program: &Arc<Program>, entry: FuncId, stream: Option<u64>) -> Result<Arc<Resident>> {
         let On { ordinal, checked } = on;
         let (module, key) = (&program.module, (entry, ordinal, checked));
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(&key) {
             return Ok(found.clone());
         }
         if stream.is_some_and(|stream| Resident::is_captured(ordinal, stream)) {
-            let name = &module.functions[entry].source_name;
-            let text = format!("a graph is captured, and the code of kernel `{name}` is not loaded on this GPU yet");
-            let mut error = fail(Code::E1104, text);
-            let load = format!("`{name}.load(\"cuda:{ordinal}\")`");
-            error.help = Some(format!("load it before: {load}, or do once what the graph is to do"));
-            return Err(error);
+            return Err(self.not_loaded(&module.functions[entry].source_name, ordinal));
         }
         let how = How { checked, ..HOW };
         let load = || Resident::load(module, entry, &how, ordinal);
@@ -67,6 +67,24 @@ impl Residents {
             reports::watch(ordinal, &kept, program, entry);
         }
         Ok(kept)
+    }
+}
+
+impl Residents {
+    pub fn of_second() -> Residents {
+        Residents { is_second: true, ..Residents::default() }
+    }
+
+    /// Code is asked for while a graph is captured.
+    fn not_loaded(&self, name: &str, ordinal: i32) -> Fail {
+        let (what, help) = match name.strip_prefix(SECOND).filter(|_| self.is_second) {
+            Some(of) => (format!("the second derivative of kernel `{of}`"), String::new()),
+            None => (format!("kernel `{name}`"), format!("load it before: `{name}.load(\"cuda:{ordinal}\")`, or ")),
+        };
+        let text = format!("a graph is captured, and the code of {what} is not loaded on this GPU yet");
+        let mut error = fail(Code::E1104, text);
+        error.help = Some(format!("{help}do once what the graph is to do"));
+        error
     }
 }
 
@@ -268,6 +286,30 @@ impl Kernel {
             };
             // SAFETY: the caller's promise.
             unsafe { self.behind(&to, *kernel, &bounds, bound.block(), queue.stream) }
+        };
+        run().map_err(|error| self.error(error, program))
+    }
+
+    /// [`Kernel::second_bound`] for arrays of a GPU, behind what a stream does already.
+    ///
+    /// # Errors
+    /// There is no second derivative (`E1103`), an array has no gradient, or the GPU is not there
+    /// (`E1104`), or refuses the launch (`E1107`).
+    ///
+    /// # Safety
+    /// As for [`Kernel::second_bound`], until the launch is over, in the memory of the GPU.
+    pub unsafe fn second_resident(&self, dim: &Dim, bound: &Bound, queue: Queue) -> std::result::Result<(), Error> {
+        let second = self.second()?;
+        let Second { program, kernel, signature, resident, .. } = second;
+        let run = || {
+            let bounds = bind::bounds(dim, &program.module.functions[*kernel], self.block_dim)?;
+            if bound.lacks_gradients(&program.module.structs) {
+                return Err(fail(Code::E1104, "an array in the memory of a GPU has no gradient there"));
+            }
+            let to = Target { loaded: resident, program, on: queue.on(bound)?, deterministic: queue.deterministic };
+            let block = bound.grown(signature.size());
+            // SAFETY: the block is that of the entry; the rest is the caller's promise.
+            unsafe { self.behind(&to, *kernel, &bounds, block.as_ptr().cast(), queue.stream) }
         };
         run().map_err(|error| self.error(error, program))
     }

@@ -7,6 +7,7 @@ use super::arg::Dim;
 use super::bind::{self, Bound, Signature};
 use super::derivative::Ran;
 use super::kernel::{execute, signature};
+use super::resident::Residents;
 use super::{Error, Kernel, Module, Outcome, messages};
 use crate::analysis::order;
 use crate::driver;
@@ -16,14 +17,18 @@ use crate::run::devices::{Device, Entry, Job};
 use crate::run::program::Program;
 use crate::types::StructTable;
 
+/// The word before the kernel's name that its entry has in machine code.
+pub(super) const SECOND: &str = "second_";
+
 /// The backward entry with a tangent `d_x` for each parameter `x`, after them all and their
 /// adjoints: the data of the array `d_x` are a tangent of the array, its gradient is the tangent of
 /// the gradient.
 pub(super) struct Second {
-    program: Arc<Program>,
-    kernel: FuncId,
-    signature: Signature,
+    pub(super) program: Arc<Program>,
+    pub(super) kernel: FuncId,
+    pub(super) signature: Signature,
     entry: Entry,
+    pub(super) resident: Residents,
 }
 
 impl Second {
@@ -44,7 +49,7 @@ impl Second {
                 let program = Arc::new(compilation);
                 let entry = Entry::new(&program.module, made, device, module.how());
                 let signature = signature(&program, made).named(name);
-                return Ok(Second { program, kernel: made, signature, entry });
+                return Ok(Second { program, kernel: made, signature, entry, resident: Residents::of_second() });
             }
         };
         let program = Arc::new(compilation);
@@ -119,7 +124,7 @@ impl Module {
         if let Ok(made) = made {
             // Forward mode of the forward entry has the same name in the source, from which the one
             // in machine code comes.
-            compilation.module.functions[made].source_name = format!("second_{kernel}");
+            compilation.module.functions[made].source_name = format!("{SECOND}{kernel}");
         }
         Ok((super::module::into_program(compilation), made))
     }

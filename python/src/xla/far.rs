@@ -179,10 +179,6 @@ impl Plan {
         results: &[Memory],
     ) -> Result<Outcome, String> {
         let (block, given, starts, rest) = self.parts(operands, results)?;
-        if matches!(self.mode, Mode::Second { .. }) {
-            // SAFETY: the caller's promise.
-            return unsafe { self.on_host(at, operands, results) };
-        }
         results.iter().try_for_each(|&result| at.clear(result))?;
         let near = self.near(at, block, given)?;
         // SAFETY: the caller's promise.
@@ -190,7 +186,8 @@ impl Plan {
             match &self.mode {
                 Mode::Backward(gradient) => self.backward_far(at, gradient, (&near, given, starts), rest, results)?,
                 Mode::Forward { .. } => self.forward_far(at, (&near, given, starts), rest, results)?,
-                _ => self.launch_far(at, &near, starts, results)?,
+                Mode::Second { .. } => self.second_far(at, (&near, given, starts), rest, results)?,
+                Mode::Launch => self.launch_far(at, &near, starts, results)?,
             }
         };
         match ran {
@@ -308,24 +305,8 @@ impl Plan {
     ) -> Result<Option<()>, String> {
         let (left, seeds) = rest.split_at(self.outputs.len());
         let part = if gradient.records() { Part::Both } else { Part::Backward };
-        // A run on a GPU does not look by itself.
-        let look = |given: &[Memory], before: &[Memory]| {
-            let leaves = self.leaves.iter().filter(|leaf| leaf.floats());
-            let mut zeros: Vec<Scratch> = leaves.clone().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
-            let of = leaves.zip(&mut zeros);
-            let of: Vec<Memory> = of.map(|(leaf, own)| Memory { data: own.start(), bytes: leaf.bytes() }).collect();
-            let outputs = self.outputs.iter();
-            let mut seeds: Vec<Option<Scratch>> =
-                outputs.map(|leaf| leaf.floats().then(|| Scratch::zeros(leaf.bytes()))).collect();
-            let seeds = self.seeds_here(&mut seeds);
-            // SAFETY: all of it is the host's.
-            unsafe {
-                let laid = self.laid_backward(gradient, near.block, given, &of, before, &seeds)?;
-                self.kernel.look(gradient, &self.dim, &laid).map_err(told)
-            }
-        };
         // SAFETY: the caller's promise.
-        unsafe { self.look_once(at, near, given, starts, &look) }?;
+        unsafe { self.look_at_gradient(at, gradient, near, given, starts) }?;
         // A derivative changes the gradients that it starts from.
         let mut next = seeds.iter();
         let seeds: Vec<Option<Own<'_>>> = (self.outputs.iter())
@@ -371,10 +352,99 @@ impl Plan {
         Ok(Some(()))
     }
 
+    /// None: the host has to run it.
+    ///
+    /// # Safety
+    /// As for `run_far`.
+    unsafe fn second_far(
+        &self,
+        at: &Where,
+        (near, given, starts): (&Near, &[Memory], &[Memory]),
+        rest: &[Memory],
+        results: &[Memory],
+    ) -> Result<Option<()>, String> {
+        let Mode::Second { gradient, leaves, outputs, tangents, output_tangents } = &self.mode else { return Ok(None) };
+        let (left, rest) = rest.split_at(outputs.len());
+        let (seeds, rest) = rest.split_at(output_tangents.len());
+        let (along, rest) = rest.split_at(tangents.len());
+        let (outputs_along, seeds_along) = rest.split_at(output_tangents.len());
+        // SAFETY: the caller's promise.
+        unsafe { self.look_at_gradient(at, gradient, near, given, starts) }?;
+        let signature = self.kernel.second_signature().map_err(told)?.0;
+        // SAFETY: the block is the host's.
+        let mut laid = unsafe { room(signature, near.block) }?;
+        let mut own = Vec::new();
+        for (leaf, memory) in leaves.iter().zip(&near.given) {
+            let gradient = leaf.floats().then(|| at.own(leaf.bytes(), None)).transpose()?;
+            leaf.put(&mut laid, *memory, gradient.as_ref().map(|own| own.memory.data), false)?;
+            own.extend(gradient);
+        }
+        let (mut products, mut values) = (results.iter(), Vec::new());
+        for (leaf, memory) in tangents.iter().zip(along) {
+            let is_array = matches!(leaf.what, What::Array { .. });
+            let product = if is_array { products.next().map(|result| result.data) } else { None };
+            leaf.put(&mut laid, Near::of(at, leaf, *memory, &mut values)?, product, false)?;
+        }
+        // A derivative changes the gradients that it starts from.
+        let copied = |memory: &Memory| at.own(memory.bytes, Some(*memory));
+        let mut next = seeds.iter();
+        for (leaf, left) in outputs.iter().zip(left) {
+            let seed = if leaf.floats() { next.next().map(copied).transpose()? } else { None };
+            leaf.put(&mut laid, *left, seed.as_ref().map(|own| own.memory.data), true)?;
+            own.extend(seed);
+        }
+        let seeds_along: Vec<Own<'_>> = seeds_along.iter().map(copied).collect::<Result<_, _>>()?;
+        for ((leaf, memory), seed) in output_tangents.iter().zip(outputs_along).zip(&seeds_along) {
+            leaf.put(&mut laid, *memory, Some(seed.memory.data), false)?;
+        }
+        // SAFETY: the arguments are laid out for this entry, which writes to gradients alone.
+        match unsafe { self.kernel.second_resident(&self.dim, &laid, at.queue()) } {
+            Err(error) if error.code() == "E1104" => return Ok(None),
+            ran => ran.map_err(told)?,
+        }
+        let place = |k: usize| outputs[..k].iter().filter(|leaf| leaf.floats()).count();
+        let started = self.starts.iter().filter(|&&k| outputs[k].floats()).map(|&k| &seeds_along[place(k)]);
+        for (seed, &result) in started.zip(products) {
+            at.copy(seed.memory, result)?;
+        }
+        Ok(Some(()))
+    }
+
     /// The outputs before the launch.
     fn before<'w>(&self, at: &'w Where, starts: &[Memory]) -> Result<Vec<Own<'w>>, String> {
         let start = |k: usize| self.starts.iter().position(|&known| known == k).map(|n| starts[n]);
         self.outputs.iter().enumerate().map(|(k, leaf)| at.own(leaf.bytes(), start(k))).collect()
+    }
+
+    /// Looks for races of a gradient run, which on a GPU does not look by itself.
+    ///
+    /// # Safety
+    /// As for `run_far`.
+    unsafe fn look_at_gradient(
+        &self,
+        at: &Where,
+        gradient: &Gradient,
+        near: &Near,
+        given: &[Memory],
+        starts: &[Memory],
+    ) -> Result<(), String> {
+        let look = |given: &[Memory], before: &[Memory]| {
+            let leaves = self.leaves.iter().filter(|leaf| leaf.floats());
+            let mut zeros: Vec<Scratch> = leaves.clone().map(|leaf| Scratch::zeros(leaf.bytes())).collect();
+            let of = leaves.zip(&mut zeros);
+            let of: Vec<Memory> = of.map(|(leaf, own)| Memory { data: own.start(), bytes: leaf.bytes() }).collect();
+            let outputs = self.outputs.iter();
+            let mut seeds: Vec<Option<Scratch>> =
+                outputs.map(|leaf| leaf.floats().then(|| Scratch::zeros(leaf.bytes()))).collect();
+            let seeds = self.seeds_here(&mut seeds);
+            // SAFETY: all of it is the host's.
+            unsafe {
+                let laid = self.laid_backward(gradient, near.block, given, &of, before, &seeds)?;
+                self.kernel.look(gradient, &self.dim, &laid).map_err(told)
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { self.look_once(at, near, given, starts, &look) }
     }
 
     /// Looks for races on copies, unless that was done with the same values and whole numbers.

@@ -237,3 +237,76 @@ def test_what_a_graph_cannot_hold_is_refused(gpu):
             z.sum().backward()
     f(2, x).sum().backward()
     assert x.grad.tolist() == [5, 5]
+
+
+@kc.kernel
+def waved(a: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    kc.atomic_add(y, i % 2, kc.sin(a * x[i]) * x[(i + 1) % 4])
+
+
+@kc.kernel
+def bent(x: kc.array(dtype=kc.float64), s: kc.array(dtype=kc.vec3d), y: kc.array(dtype=kc.float64)):
+    i = kc.tid()
+    y[i] = kc.exp(x[i] * x[i]) * kc.dot(s[i], s[0]) + x[i] * s[i][1]
+
+
+@pytest.fixture
+def no_host(monkeypatch):
+    def refuse(*_):
+        raise AssertionError("a second derivative runs on the host")
+
+    monkeypatch.setattr(kc.torch, "_second_on_host", refuse)
+
+
+def test_second_derivatives_run_where_the_tensors_are(gpu, no_host):
+    f = kc.torch.function(waved, outputs={"y": 2})
+    theirs = lambda x: (torch.sin(2.0 * x) * x[[1, 2, 3, 0]]).reshape(2, 2).sum(0)
+    along, found = torch.tensor([1.0, -2.0, 0.5, 3.0]), []
+    for run in (lambda x: f(4, 2.0, x), theirs):
+        x = torch.tensor([0.3, 1.0, -0.7, 2.0], requires_grad=True)
+        first, = torch.autograd.grad(run(x)[0] + 3.0 * run(x)[1], x, create_graph=True)
+        second, = torch.autograd.grad((first * along).sum(), x)
+        found.append((first.detach(), second))
+    assert all(torch.allclose(one, other, atol=1e-5) for one, other in zip(*found))
+    assert gpu.reads == 0
+
+
+def test_second_derivatives_are_right_by_all_arguments_and_gradients(gpu, no_host):
+    f = kc.torch.function(bent, outputs="y")
+    x = torch.tensor([0.3, -0.5, 0.2], dtype=torch.float64, requires_grad=True)
+    s = torch.tensor([[1.0, 2.0, 3.0], [0.5, 0.1, -1.0], [2.0, 0.0, 1.0]], dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradgradcheck(lambda x, s: f(3, x, s), (x, s))
+    # Of parts of tensors, too.
+    assert torch.autograd.gradgradcheck(lambda x, s: f(3, x[::2], s), (torch.rand(6, dtype=torch.float64).requires_grad_(), s))
+
+
+def test_a_second_derivative_that_kc_lacks_is_refused(gpu):
+    f = kc.torch.function(steps, outputs="y")
+    x = torch.tensor([0.5, 1.0, 2.0], requires_grad=True)
+    first, = torch.autograd.grad(f(3, x).sum(), x, create_graph=True)
+    with pytest.raises(kc.GradientError, match="kernel `steps` has no second derivatives: its derivative keeps values"):
+        first.sum().backward()
+
+
+def test_a_graph_has_a_second_derivative_whose_code_is_there(gpu, no_host):
+    @kc.kernel
+    def fresh(a: float, x: kc.array(dtype=float), y: kc.array(dtype=float)):
+        i = kc.tid()
+        kc.atomic_add(y, i % 2, kc.sin(a * x[i]) * x[(i + 1) % 4])
+
+    f = kc.torch.function(fresh, outputs={"y": 2})
+    x = torch.tensor([0.3, 1.0, -0.7, 2.0], requires_grad=True)
+    first = lambda: torch.autograd.grad(f(4, 0.5, x)[0], x, create_graph=True)[0]
+    first()
+    tangent = forward_ad.make_dual
+    with forward_ad.dual_level():
+        f(4, 0.5, tangent(x, torch.ones(4)))
+    with gpu.capture():
+        with pytest.raises(kc.DeviceError, match="E1104.*code of the second derivative of kernel `fresh` is not loaded"):
+            first().sum().backward()
+    first().sum().backward()
+    looks = gpu.looks
+    with gpu.capture():
+        first().sum().backward()
+    assert gpu.looks == looks and gpu.reads == 0

@@ -41,6 +41,7 @@ class Gpu:
         self.real = types.SimpleNamespace(
             on_host=kc.torch._on_host, zeros=kc.torch._Call.zeros, read=kc.torch._Call.read, view=kc.torch._view,
             launch=kc._native.Kernel._launch, gradient=kc._native.gradient, tangents=kc._native.tangents,
+            second=kc._native.second,
         )
         change = monkeypatch.setattr
         change(kc.torch, "_on_host", self.on_host)
@@ -53,6 +54,7 @@ class Gpu:
         change(kc._kernel.Kernel, "_launch", self.after(self.real.launch), raising=False)
         change(kc._native, "gradient", self.after(self.real.gradient))
         change(kc._native, "tangents", self.after(self.real.tangents))
+        change(kc._native, "second", self.after(self.real.second))
         change(_torch_gpu, "is_captured", lambda: self.captured)
         zeros_near = _torch_gpu._zeros_near
         change(_torch_gpu, "_zeros_near", lambda tensors: self.keep(zeros_near(tensors)))
