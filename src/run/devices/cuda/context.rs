@@ -3,7 +3,7 @@
 
 use std::ptr::null_mut;
 
-use cudarc::driver::result;
+use cudarc::driver::result::{self, DriverError};
 use cudarc::driver::sys;
 
 use super::driver::{devices, refused, start};
@@ -107,4 +107,31 @@ impl Drop for Beside {
         // SAFETY: it was the current one, or none was. A failure leaves nothing to do.
         let _ = unsafe { result::ctx::set_current(before) };
     }
+}
+
+/// What a capture of this thread's forbids, as loading code may be, is allowed until this goes:
+/// nothing of it is a part of the graph.
+pub(super) struct Relaxed {
+    before: sys::CUstreamCaptureMode,
+}
+
+impl Relaxed {
+    /// A context is current.
+    pub(super) fn begin() -> Result<Relaxed> {
+        let relaxed = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        exchanged(relaxed).map(|before| Relaxed { before }).map_err(|e| refused("to load while a graph is captured", e))
+    }
+}
+
+impl Drop for Relaxed {
+    fn drop(&mut self) {
+        // A failure leaves nothing to do.
+        let _ = exchanged(self.before);
+    }
+}
+
+/// Sets the mode of this thread's captures; gives the one before.
+fn exchanged(mut mode: sys::CUstreamCaptureMode) -> std::result::Result<sys::CUstreamCaptureMode, DriverError> {
+    // SAFETY: the driver reads and writes one word, a mode that it knows.
+    unsafe { sys::cuThreadExchangeStreamCaptureMode(&mut mode) }.result().map(|()| mode)
 }

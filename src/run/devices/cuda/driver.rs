@@ -29,7 +29,7 @@ use crate::run::devices::{Executable, Found, How, Job, Note, Report, Trap};
 use crate::run::{Fail, Result, fail};
 use crate::types::{StructTable, Type};
 
-use super::context::{Beside, Context};
+use super::context::{Beside, Context, Relaxed};
 use super::prints::Ring;
 use super::status::{Found as Recorded, Status};
 use super::under_way::{self, About};
@@ -258,6 +258,7 @@ impl Kernel {
         let function = &module.functions[kernel];
         let prints = text.contains(abi::DEVICE_PRINTS);
         let text = CString::new(text).map_err(|_| fail(Code::E0999, "the PTX text has a zero byte"))?;
+        let _relaxed = Relaxed::begin()?;
         let loaded = load_ptx(&text)?;
         let params: Vec<Type> = function.params().iter().map(|&p| function.ty(p)).collect();
         let (offsets, layout) = argument_layout(&params, &module.structs);
