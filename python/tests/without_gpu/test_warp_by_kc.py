@@ -226,3 +226,88 @@ print(y.numpy())
 def test_checked_launches_and_prints_tell_when_somebody_waits(by_kc):
     line = line_of(START + TOLD, "# read")
     assert by_kc(TOLD) == ["thread 2", f"(3,) x 4 4 {line}", "[1. 1. 1. 0.]"]
+
+
+SHARED = """
+import threading
+
+@wp.struct
+class Part:
+    x: wp.array(dtype=float)
+    w: float
+    m: wp.mat22
+
+@wp.kernel
+def parts(p: Part, ps: wp.array(dtype=Part), s: bool, h: wp.float16, u: wp.uint8, loss: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    if s:
+        wp.atomic_add(loss, 0, wp.float64(p.x[i] * p.x[i] * p.w * p.m[1, 0] + ps[1].x[i] * float(h) + float(u)))
+
+@wp.func
+def bent(x: float):
+    return x * x
+
+@wp.func_grad(bent)
+def adj_bent(x: float, adj: float):
+    wp.adjoint[x] += 7.0 * adj
+
+@wp.kernel
+def twice_read(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = bent(x[i]) + 1.0
+    y[i] = y[i] + x[i]
+
+# One array twice, and arrays that overlap: what is written is read again.
+x = wp.array(np.arange(4, dtype=np.float32))
+wp.launch(twice_read, 4, [x, x])
+print(x.numpy())
+x = wp.array(np.arange(3, dtype=np.float32))
+wp.launch(twice_read, 1, [x[:2], x[1:3]])
+print(x.numpy())
+
+p, q = Part(), Part()
+p.x, p.w, p.m = wp.array(np.arange(4, dtype=np.float32), requires_grad=True), 3.0, wp.mat22(1.0, 2.0, 5.0, 4.0)
+q.x = wp.array(np.arange(4, dtype=np.float32), requires_grad=True)
+loss = wp.zeros(1, dtype=wp.float64, requires_grad=True)
+with wp.Tape() as tape:
+    wp.launch(parts, 4, [p, wp.array([p, q], dtype=Part), True, wp.float16(0.5), wp.uint8(3), loss])
+tape.backward(loss)
+print(loss.numpy(), p.x.grad.numpy(), q.x.grad.numpy())
+
+x, y = (wp.array(np.ones(2, np.float32), requires_grad=True) for _ in range(2))
+with wp.Tape() as tape:
+    wp.launch(twice_read, 2, [x], [y])
+tape.backward(grads={y: wp.ones(2, dtype=float)})
+print(x.grad.numpy(), told("twice_read")[0]["gradients"], told("twice_read")[0]["gradients_by_warp"])
+# Gradients of others are Warp's.
+x.grad.zero_()
+wp.launch(twice_read, 2, [x], [y], adj_inputs=[None], adj_outputs=[wp.ones(2, dtype=float)], adjoint=True)
+print(told("twice_read")[0]["gradients"], told("twice_read")[0]["gradients_by_warp"])
+
+def work(k):
+    stream, a, b = wp.Stream("cuda:0"), wp.zeros(64, dtype=float), wp.full(64, float(k))
+    wp.synchronize_device("cuda:0")
+    for _ in range(20):
+        wp.launch(twice_read, 64, [b, a], stream=stream)
+    wp.synchronize_stream(stream)
+    out[k] = float(a.numpy()[5])
+
+out = {}
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(sorted(out.items()), sum(found["launches_by_warp"] for found in told("twice_read")))
+"""
+
+
+def test_arrays_that_overlap_structs_and_threads(by_kc):
+    assert by_kc(SHARED) == [
+        "[ 2.  4. 10. 20.]",
+        "[0. 1. 2.]",
+        "[225.] [ 0. 30. 60. 90.] [0.5 0.5 0.5 0.5]",
+        "[8. 8.] 1 0",
+        "1 1",
+        "[(0, 1.0), (1, 3.0), (2, 7.0), (3, 13.0)] 0",
+    ]
