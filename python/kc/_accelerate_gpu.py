@@ -1,7 +1,7 @@
 """Warp's launches on GPUs through kc's code, on the arrays and the stream that a launch of Warp names.
 
 All of them go through one function of Warp's library, which is given the GPU's function: those of `wp.launch`, of recorded commands,
-graphs and tapes, and of JAX. kc stands in its place, and knows which of the GPU's functions it has code for. Warp's own code is
+graphs and tapes, and of JAX. kc takes its place, and knows which of the GPU's functions it has code for. Warp's own code is
 compiled and loaded as ever: it runs what kc refuses.
 """
 
@@ -18,6 +18,8 @@ from ._errors import Error
 _ordinals = set()
 #: By the address of Warp's function of a GPU: kc's kernel, and whether the function is its derivative.
 _places = {}
+#: What waits for a GPU.
+_WAITS = [*(f"wp_cuda_{of}_synchronize" for of in ("context", "stream", "event")), "wp_memcpy_d2h"]
 #: Meshes and the like, which Warp builds for the GPU in its own way.
 _ENGINES = re.compile(r"\bwp\.(?:tile_)?((?:mesh|bvh|hash_grid|volume|texture)_\w+)")
 
@@ -63,8 +65,7 @@ def take(core, exec, kernel, hooks):
     if not hasattr(core, "_kc"):
         core._kc = True
         core.wp_cuda_launch_kernel = _launching(core.wp_cuda_launch_kernel)
-        for name in ("context", "stream", "event"):
-            name = f"wp_cuda_{name}_synchronize"
+        for name in _WAITS:
             setattr(core, name, _telling(getattr(core, name)))
     return taken
 
