@@ -216,7 +216,14 @@ fn warnings_of_gradients_are_for_files_that_ask_for_one() {
         )
     };
     let asking = |index: &str| format!("{}\n\ntape = wp.Tape()\n", scatter(index));
-    let files = [("a.py", scatter("i // 2")), ("b.py", asking("i // 2")), ("c.py", asking("to[i] + 1")), ("d.py", asking("to[i] // 2"))];
+    let files = [
+        ("a.py", scatter("i // 2")),
+        ("b.py", asking("i // 2")),
+        ("c.py", asking("to[i] + 1")),
+        ("d.py", asking("to[i] // 2")),
+        ("e.py", asking("2 * i + to.shape[0]")),
+        ("f.py", asking("to[i % 3]")),
+    ];
     let folder = Folder::new(&files.each_ref().map(|(name, text)| (*name, text.as_str())));
     let said = |args: &[&str]| folder.kc(args).ends(0).out;
     assert_eq!(said(&["check", "a.py"]), "");
@@ -227,8 +234,11 @@ fn warnings_of_gradients_are_for_files_that_ask_for_one() {
         let shown = said(&["check", file]);
         assert!(shown.matches("warning[W0606]").count() == 1 && shown.contains("1 more warning W0606"), "{shown}");
     }
-    // A gradient run looks whether threads meet at indices from memory; code that is for elsewhere does not.
-    assert_eq!(said(&["check", "c.py"]), "");
+    // A gradient run looks whether threads meet where it decides; code that runs elsewhere does
+    // not.
+    for file in ["c.py", "e.py", "f.py"] {
+        assert_eq!(said(&["check", file]), "", "{file}");
+    }
     let told = folder.kc(&["compile", "c.py", "--emit", "ptx"]).ends(0);
     assert_eq!(format!("{}{}", told.out, told.err).matches("warning[W0606]").count(), 1);
 }

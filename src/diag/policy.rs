@@ -46,7 +46,7 @@ enum Subject {
 pub struct Policy {
     rules: Vec<(Subject, Setting)>,
     remarks: bool,
-    /// Whether what runs look for is told as well.
+    /// Whether what runs look for is shown as well.
     before_runs: bool,
     /// What holds where no rule says anything.
     under: Option<Box<Policy>>,

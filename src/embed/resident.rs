@@ -181,8 +181,8 @@ impl Kernel {
     /// it: that waits.
     ///
     /// # Errors
-    /// As there; or an array has no gradient, or a run has to find how much the derivative keeps, and
-    /// the stream is captured (`E1104`).
+    /// As there; or an array has no gradient, or a run has to find how much the derivative keeps,
+    /// and the stream is captured (`E1104`).
     ///
     /// # Safety
     /// As for [`Kernel::gradient_bound`], until the launch is over, in the memory of the GPU; the
@@ -239,10 +239,13 @@ impl Kernel {
             && let Some((entry, reason)) = both.into_iter().find_map(|entry| Some((entry, open_tape(entry)?)))
         {
             let name = &entry.source_name;
-            let text = format!("how much the derivative of kernel `{name}` keeps is only known once it ran, and a captured graph runs later");
+            let text = format!(
+                "how much the derivative of kernel `{name}` keeps is only known once it ran, and a captured graph runs later"
+            );
             let mut error = fail(Code::E1104, text);
             error.notes.extend((!reason.is_empty()).then(|| format!("kept: {reason}")));
-            error.help = Some("give its loops a bound that the compiler sees, or leave it out of the graph".to_string());
+            error.help =
+                Some("give its loops a bound that the compiler sees, or leave it out of the graph".to_string());
             return Err(error);
         }
         // SAFETY: the caller's promise; nothing of the arrays is read here.

@@ -13,6 +13,7 @@ mod messages;
 pub mod needed;
 pub mod refuse;
 pub mod reread;
+mod run_time;
 pub mod sharing;
 pub mod world;
 pub mod written;

@@ -9,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::facts::ForwardFacts;
 use super::needed::closure;
+use super::run_time::RunTime;
 use super::world::World;
 use crate::analysis::alias::{Root, root};
 use crate::analysis::ownership::{Sharing, private_arrays_among};
-use crate::analysis::uniformity::Uniformity;
 use crate::diag::Diagnostic;
 use crate::ids::{IdMap, IdVec};
 use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, Function, FunctionKind, Inst, Op, ValueId};
@@ -26,8 +26,8 @@ struct Uses {
     active_load: Option<(Span, ValueId)>,
     store: Option<(Span, ValueId)>,
     stores: Vec<Span>,
-    /// Whether the index of each store comes from memory.
-    looked_up: bool,
+    /// Whether a run has to tell the indices of each store apart.
+    left_to_runs: bool,
     /// For each store how quotient and remainder of the thread's number are among its indices.
     pairs: Vec<Option<Pair>>,
     sum: Option<Span>,
@@ -67,45 +67,6 @@ impl Uses {
             self.laters.join(&self.looped.2);
         }
     }
-}
-
-/// Whether the indices of a store differ from thread to thread by numbers from memory: such tables
-/// mostly name different elements.
-fn is_looked_up(function: &Function, uniformity: &Uniformity, indices: &[ValueId]) -> bool {
-    let FunctionKind::Kernel { rank } = function.kind else { return false };
-    let along = |n: u8| indices.iter().any(|&index| uniformity.varies_along(index, n));
-    (0..rank).all(along) && indices.iter().any(|&index| comes_from_memory(function, index))
-}
-
-/// Whether an index is an element of an array, or computed from one in a way that keeps different
-/// ones apart.
-fn comes_from_memory(function: &Function, index: ValueId) -> bool {
-    let mut seen = BTreeSet::new();
-    let mut left = vec![index];
-    let mut found = false;
-    while let Some(value) = left.pop() {
-        if !seen.insert(value) {
-            continue;
-        }
-        match function.op(value) {
-            Some(Op::Load(_) | Op::Atomic { .. } | Op::AtomicCas { .. }) => found = true,
-            Some(Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b)) => left.extend([*a, *b]),
-            Some(Op::Cast(inner)) if !function.ty(*inner).is_float() => left.push(*inner),
-            Some(Op::Unary(_, inner) | Op::Extract(inner, _)) => left.push(*inner),
-            Some(Op::Const(_) | Op::ThreadIndex(_) | Op::ThreadNumber) => {}
-            // A parameter, or the number of a loop between bounds that may be looked up.
-            None => function.walk(function.entry, &mut |_, inst| {
-                if let Op::For { start, end, body, .. } = inst.op
-                    && function.blocks[body].params.first() == Some(&value)
-                {
-                    left.extend([start, end]);
-                }
-            }),
-            // A quotient or an extreme is one number for many.
-            Some(_) => return false,
-        }
-    }
-    found
 }
 
 /// `a[i // n, i % n]`: the indices that are quotient and remainder, and `n`.
@@ -208,6 +169,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
         return (Vec::new(), Vec::new());
     }
     let structs = &world.module.structs;
+    let run = RunTime::new(function, &facts.known.uniformity);
     let mut arrays: BTreeMap<Root, (ValueId, Uses)> = BTreeMap::new();
     each_in_turn(function, &mut |inst, turn| {
         let (access, kind) = match &inst.op {
@@ -249,8 +211,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             (_, Op::Load(_)) => _ = uses.active_load.get_or_insert((inst.span, array)),
             // A store: nothing else has come here.
             _ => {
-                let looked_up = is_looked_up(function, &facts.known.uniformity, indices);
-                uses.looked_up = looked_up && (uses.stores.is_empty() || uses.looked_up);
+                uses.left_to_runs = run.decides(access) && (uses.stores.is_empty() || uses.left_to_runs);
                 uses.store.get_or_insert((inst.span, array));
                 uses.stores.push(inst.span);
                 uses.pairs.push(pair(function, &facts.known.first, indices));
@@ -315,7 +276,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
                     continue;
                 }
                 let finding = messages::stored_twice(&name, store);
-                found.push(if uses.looked_up { finding.left_to_runs() } else { finding });
+                found.push(if uses.left_to_runs { finding.left_to_runs() } else { finding });
             }
         }
     }

@@ -184,9 +184,13 @@ impl Products<'_> {
         fill(arguments, active, false, structs, &moved);
         fill(arguments, active, true, structs, u);
         let threads = runner.bounds.size;
-        gradient::gradient(program, kernels.forward, arguments, threads, &mut |entry: FuncId, args, _: &[(u64, u64)]| {
-            runner.run(entry, args, &[])
-        })?;
+        gradient::gradient(
+            program,
+            kernels.forward,
+            arguments,
+            threads,
+            &mut |entry: FuncId, args, _: &[(u64, u64)]| runner.run(entry, args, &[]),
+        )?;
         let found = read(arguments, active, true, structs);
         arguments.restore(start);
         Ok(found)

@@ -1,0 +1,97 @@
+//! Which stores can only a run tell apart?
+//!
+//! `y[to[i]]`, `y[first[i] + k]` and `y[i * stride]` differ from thread to thread as tables and
+//! numbers of the launch say: nothing here speaks for or against it. `y[i // 2]` and `y[i * 3 + k]`
+//! with k up to 8 meet whatever they are given, and so does `y[to[i]]` in a launch of two
+//! coordinates.
+
+use std::collections::BTreeSet;
+
+use crate::analysis::uniformity::Uniformity;
+use crate::ids::IdMap;
+use crate::ir::{Access, BinaryOp, BlockId, Function, FunctionKind, Inst, InstId, Op, ValueDef, ValueId, ViewIndex};
+
+/// A kernel, with what its indices are looked for in.
+pub struct RunTime<'a> {
+    function: &'a Function,
+    uniformity: &'a Uniformity,
+    /// The loop that a block is the body of.
+    loops: IdMap<BlockId, InstId>,
+}
+
+impl<'a> RunTime<'a> {
+    pub fn new(function: &'a Function, uniformity: &'a Uniformity) -> RunTime<'a> {
+        let mut loops = IdMap::default();
+        function.walk(function.entry, &mut |id, inst| {
+            if let Op::For { body, .. } | Op::While { body, .. } = inst.op {
+                inst.op.blocks().into_iter().chain([body]).for_each(|block| _ = loops.insert(block, id));
+            }
+        });
+        RunTime { function, uniformity, loops }
+    }
+
+    /// Whether numbers that a run knows decide if two threads have the element of an access.
+    pub fn decides(&self, access: &Access) -> bool {
+        let FunctionKind::Kernel { rank } = self.function.kind else { return false };
+        let (mut indices, mut array) = (access.indices.to_vec(), access.array);
+        while let Some(Op::View(inner, dims)) = self.function.op(array) {
+            indices.extend(dims.iter().filter_map(|dim| if let ViewIndex::At(at) = dim { Some(*at) } else { None }));
+            array = *inner;
+        }
+        let along = |n: u8| indices.iter().any(|&index| self.uniformity.varies_along(index, n));
+        let mut given = false;
+        (0..rank).all(along) && indices.iter().all(|&index| self.keeps_apart(index, &mut given)) && given
+    }
+
+    /// Whether an index is computed in ways that keep different numbers apart; `given` becomes true
+    /// where one of them is not known here.
+    fn keeps_apart(&self, index: ValueId, given: &mut bool) -> bool {
+        let (mut seen, mut left) = (BTreeSet::new(), vec![index]);
+        while let Some(value) = left.pop() {
+            if !seen.insert(value) || self.function.as_const(value).is_some() {
+                continue;
+            }
+            let (inst, n) = match self.function.values[value].def {
+                ValueDef::Param(block, n) => {
+                    match self.loops.get(&block) {
+                        Some(&of) => self.carried(&self.function.insts[of], n as usize, &mut left),
+                        None => *given = true,
+                    }
+                    continue;
+                }
+                ValueDef::Result(inst, n) => (&self.function.insts[inst], n as usize),
+            };
+            match &inst.op {
+                Op::Load(_) | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Extent(..) | Op::Call(..) => *given = true,
+                Op::ThreadIndex(_) | Op::ThreadNumber => {}
+                Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b) => left.extend([*a, *b]),
+                Op::Select { then, otherwise, .. } => left.extend([*then, *otherwise]),
+                Op::If { then, otherwise, .. } => {
+                    left.extend([then, otherwise].into_iter().filter_map(|b| self.function.yielded(*b).get(n)));
+                }
+                Op::Cast(inner) if !self.function.ty(*inner).is_float() => left.push(*inner),
+                Op::Unary(_, inner) | Op::Extract(inner, _) => left.push(*inner),
+                Op::For { .. } | Op::While { .. } => self.kept(inst, n, &mut left),
+                // A quotient, a remainder or an extreme is one number for many.
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// What parameter `n` of a loop's block is: the number of a counted loop is between its bounds.
+    fn carried(&self, of: &Inst, n: usize, left: &mut Vec<ValueId>) {
+        match (&of.op, n) {
+            (Op::For { start, end, step, .. }, 0) => left.extend([*start, *end, *step]),
+            (Op::For { .. }, n) => self.kept(of, n - 1, left),
+            (_, n) => self.kept(of, n, left),
+        }
+    }
+
+    /// What the values that a loop carries are: at first, and after an iteration.
+    fn kept(&self, of: &Inst, n: usize, left: &mut Vec<ValueId>) {
+        let (Op::For { init, body, .. } | Op::While { init, body, .. }) = &of.op else { return };
+        left.extend(init.get(n));
+        left.extend(self.function.yielded(*body).get(n));
+    }
+}
