@@ -16,7 +16,8 @@ MOST = {"GLIBC": (2, 28), "GLIBCXX": (3, 4, 25), "CXXABI": (1, 3, 11), "GCC": (4
 #: That of the simulated driver, which `kc gpu` alone loads: the GNU C library of RHEL 9.
 MOST_OF_DRIVER = MOST | {"GLIBC": (2, 34)}
 #: What every Linux has, with Python or without.
-LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "ld-linux-x86-64.so.2", "libgcc_s.so.1", "libz.so.1"}
+LIBRARIES = {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1", "libgcc_s.so.1", "libz.so.1",
+             "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"}
 
 _ASKED = re.compile(r"\*UND\*.*\s\(?([A-Z]+)_([0-9.]+)\)?\s+(\S+)$", re.MULTILINE)
 

@@ -156,6 +156,7 @@ setup_aarch64() {
     local missing=()
     command -v qemu-aarch64 >/dev/null || command -v qemu-aarch64-static >/dev/null || missing+=(qemu-user)
     command -v aarch64-linux-gnu-gcc >/dev/null || missing+=(gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
+    command -v aarch64-linux-gnu-g++ >/dev/null || missing+=(g++-aarch64-linux-gnu)
     (( ${#missing[@]} == 0 )) || install "${missing[@]}"
 }
 
