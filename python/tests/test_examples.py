@@ -237,6 +237,53 @@ def test_shadows(rng):
     assert image.shape == (16, 24, 3) and image[8, 12, 0] > 2 * image[8, 12, 1] and image[0, 0, 2] > image[0, 0, 0]
 
 
+def test_smoke_volume():
+    import kc
+    import smoke_volume
+
+    smoke = smoke_volume.Smoke(voxel=0.05)
+    # A ring turned around an axis has the area of its section times the way of its middle (Pappus).
+    away = np.linspace(0.0, smoke.tube, 2001)
+    edge = np.clip((away / smoke.tube - 0.6) / 0.4, 0.0, 1.0)
+    section = np.trapezoid(2.0 * np.pi * away * (1.0 - edge * edge * (3.0 - 2.0 * edge)), away)
+    assert smoke.amount() == pytest.approx(2 * 2.0 * np.pi * 0.7 * section, rel=0.02)
+    # On its axis a ring blows as the formula says.
+    one = smoke_volume.pieces([(0.7, 0.1)], 2.0, 0.14)
+    x = np.array([[0.0, 0.0, z] for z in (-0.4, 0.1, 0.6)], np.float32)
+    v = np.zeros_like(x)
+    smoke_volume.velocities(len(x), one, x, v)
+    blows = 2.0 * 0.7**2 / (2.0 * (0.7**2 + (x[:, 2] - 0.1) ** 2 + 0.14**2) ** 1.5)
+    np.testing.assert_allclose(v, np.stack([0.0 * blows, 0.0 * blows, blows], axis=1), rtol=1e-5, atol=1e-6)
+    # No time moves no smoke, but for the rounding of places.
+    tiles, values = smoke.tiles, smoke.values()
+    smoke.step(0.0)
+    assert (smoke.tiles == tiles).all()
+    np.testing.assert_allclose(smoke.values(), values, atol=1e-4)
+    before = smoke.amount()
+    for _ in range(10):
+        smoke.step(0.05)
+    assert 0.75 * before < smoke.amount() < 1.02 * before
+    # The rings' impulse stays, while the one behind becomes narrower and goes through the other.
+    assert (smoke.rings[:, 0] ** 2).sum() == pytest.approx(2 * 0.7**2, rel=5e-3)
+    assert smoke.rings[0, 0] < 0.6 < 0.8 < smoke.rings[1, 0]
+    # Through the middle of a ball less light comes than beside it: by the length of the way inside.
+    axes = np.meshgrid(*[np.arange(-16, 16)] * 3, indexing="ij")
+    inside = np.sqrt(sum((0.05 * axis) ** 2 for axis in axes)) < 0.6
+    ball = kc.Volume.load_from_numpy(inside.astype(np.float32), min_world=(-0.8, -0.8, -0.8), voxel_size=0.05)
+
+    @kc.kernel
+    def through(ball: kc.uint64, y: kc.array(dtype=float), light: kc.array(dtype=float)):
+        i = kc.tid()
+        light[i] = smoke_volume.passes(ball, kc.vec3(-1.5, y[i], 0.0), kc.vec3(1.0, 0.0, 0.0), 3.0, 0.01, 2.0)
+
+    y = np.array([0.0, 0.2, 0.4, 0.55, 0.7], np.float32)
+    light = np.zeros_like(y)
+    through(len(y), ball, y, light)
+    np.testing.assert_allclose(light, np.exp(-2.0 * 2.0 * np.sqrt(np.maximum(0.6**2 - y**2, 0.0))), atol=0.06)
+    image = smoke_volume.draw(smoke, shape=(24, 24))
+    assert np.isfinite(image).all() and image[12, 12].min() > 2.0 * image[0, 0].max() > 0.0
+
+
 def test_cloth_on_body():
     import cloth_on_body
     import kc

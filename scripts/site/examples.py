@@ -23,7 +23,7 @@ import picture  # noqa: E402
 OUT = ROOT / "docs/examples"
 WIDE = 320
 #: Their programs take the mean of four rays for each pixel, and draw in the size of the page.
-RAY_CASTS = ["shadows", "cloth_on_body", "dam_break", "inverse_mesh"]
+RAY_CASTS = ["shadows", "cloth_on_body", "dam_break", "smoke_volume", "inverse_mesh"]
 
 
 def read(path):
