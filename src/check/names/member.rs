@@ -38,8 +38,8 @@ impl Checker<'_> {
         if let Some((package, class)) = module.rsplit_once('.')
             && let Some(members) = enumeration(class)
         {
-            return match members.iter().position(|member| *member == name).filter(|_| is_warp(package)) {
-                Some(number) => Ok(Operand::Const(Constant::untyped(Number::Int(number as i128)))),
+            return match members.iter().find(|member| member.0 == name).filter(|_| is_warp(package)) {
+                Some(&(_, number)) => Ok(Operand::Const(Constant::untyped(Number::Int(number)))),
                 None => Err(self.report(messages::names::member_of_enumeration(class, name, span))),
             };
         }
@@ -147,12 +147,22 @@ pub fn is_builtin_alias(module: &str) -> bool {
     matches!(module, "math" | "numpy" | "builtins" | "typing")
 }
 
-/// The names of the numbers from 0 on in a class of `wp`: what a sample of a volume or texture can
-/// be, and what is beside a texture.
-fn enumeration(class: &str) -> Option<&'static [&'static str]> {
+/// The names of numbers in a class of `wp`: what a sample of a volume or texture can be, what is
+/// beside a texture, and what came of a rebuilt volume.
+fn enumeration(class: &str) -> Option<&'static [(&'static str, i128)]> {
     match class {
-        "Volume" | "TextureFilterMode" => Some(&["CLOSEST", "LINEAR"]),
-        "TextureAddressMode" => Some(&["WRAP", "CLAMP", "MIRROR", "BORDER"]),
+        "Volume" => Some(&[
+            ("CLOSEST", 0),
+            ("LINEAR", 1),
+            ("REBUILD_SUCCESS", 0),
+            ("REBUILD_LEAF_CAPACITY_EXCEEDED", 1),
+            ("REBUILD_LOWER_CAPACITY_EXCEEDED", 2),
+            ("REBUILD_UPPER_CAPACITY_EXCEEDED", 4),
+            ("REBUILD_VOXEL_CAPACITY_EXCEEDED", 8),
+            ("REBUILD_INVALID_INPUT", 16),
+        ]),
+        "TextureFilterMode" => Some(&[("CLOSEST", 0), ("LINEAR", 1)]),
+        "TextureAddressMode" => Some(&[("WRAP", 0), ("CLAMP", 1), ("MIRROR", 2), ("BORDER", 3)]),
         _ => None,
     }
 }

@@ -349,6 +349,8 @@ impl Checker<'_> {
 
     /// A struct of the library; None: it has none of this name.
     pub fn library_struct(&mut self, name: &str) -> Option<Type> {
+        // Warp's name of what is a query for a box or a sphere, which here are one.
+        let name = if name == "MeshQuery" { "MeshQueryAABB" } else { name };
         let known = self.output.library_structs.get(name).copied();
         let id = match known {
             Some(id) => id,

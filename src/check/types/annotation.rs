@@ -172,11 +172,21 @@ impl Checker<'_> {
                 self.indexed_pattern(element, ndim, span)
             }
             (TypeWord::Ref, [inner]) => Ok(Pattern::Ref(Box::new(self.annotation(inner, library)?))),
+            // What is left of a query is the same for grids of all types of numbers.
+            (TypeWord::Type(query), [number]) if self.is_grid_query(query) => match self.annotation(number, library)? {
+                Pattern::Any | Pattern::Class(ScalarClass::Float) => Ok(Pattern::Exact(query)),
+                Pattern::Exact(Type::Scalar(Scalar::F16 | Scalar::F32 | Scalar::F64)) => Ok(Pattern::Exact(query)),
+                _ => self.not_a_type(number.span, "points of hash grids are `float16`, `float32` or `float64`"),
+            },
             (TypeWord::Family(Family::Vector), [n, s]) => {
                 Ok(Self::close(Pattern::Vec(self.length(n, library)?, self.part(s, library)?)))
             }
             _ => self.not_a_type(span, "this cannot be subscripted as a type"),
         }
+    }
+
+    fn is_grid_query(&self, ty: Type) -> bool {
+        self.output.library_structs.get("HashGridQuery").is_some_and(|&id| ty == Type::Struct(id))
     }
 
     fn called(&mut self, callee: &Expr, args: &[Arg], span: Span, library: bool) -> Res<Pattern> {
