@@ -142,7 +142,7 @@ fn what_is_not_yet_there_is_refused() {
     };
     let kernel = |params: &str, line: &str| format!("@wp.kernel\ndef k({params}):\n    i = wp.tid()\n    {line}");
     for (word, params, line) in [
-        ("block together", "b: wp.uint64", "q = wp.tile_bvh_query_aabb(b, wp.vec3(), wp.vec3())"),
+        ("`wp.address_of`", "x: wp.array(dtype=float)", "p = wp.address_of(x)"),
         ("`wp.array(ptr=)`", "p: wp.uint64", "a = wp.array(ptr=p, shape=(4,), dtype=float)"),
     ] {
         assert!(text.contains(word), "{word}");

@@ -846,6 +846,19 @@ def bvh_query_aabb(id: Any, low: Any, high: Any, root: Any = ...) -> Any:
     """
     ...
 
+def bvh_query_aabb_tiled(id: Any, low: Any, high: Any) -> Any:
+    """
+    kc.bvh_query_aabb_tiled(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> BvhQueryTiled
+
+        The older name of `tile_bvh_query_aabb`.
+
+        ```python
+        query = kc.bvh_query_aabb_tiled(tree, kc.vec3(2.0, 0.0, 0.0), kc.vec3(3.0, 1.0, 1.0))
+        kc.expect_eq(kc.tile_query_valid(query), True)
+        ```
+    """
+    ...
+
 def bvh_query_capsule(id: Any, start: Any, dir: Any, radius: Any, root: Any = ...) -> Any:
     """
     kc.bvh_query_capsule(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], radius: float32, root: int32 = -1) -> BvhQuery
@@ -881,6 +894,19 @@ def bvh_query_next(query: Any, index: Any, max_dist: Any = ...) -> Any:
     """
     ...
 
+def bvh_query_next_tiled(query: Any) -> Any:
+    """
+    kc.bvh_query_next_tiled(query: Any)
+
+        The older name of `tile_bvh_query_next`.
+
+        ```python
+        query = kc.bvh_query_aabb_tiled(tree, kc.vec3(0.25, 0.0, 0.0), kc.vec3(0.5, 1.0, 1.0))
+        kc.expect_eq(kc.bvh_query_next_tiled(query)[0], 0)
+        ```
+    """
+    ...
+
 def bvh_query_ray(id: Any, start: Any, dir: Any, root: Any = ...) -> Any:
     """
     kc.bvh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32], root: int32 = -1) -> BvhQuery
@@ -892,6 +918,19 @@ def bvh_query_ray(id: Any, start: Any, dir: Any, root: Any = ...) -> Any:
         for box in kc.bvh_query_ray(tree, kc.vec3(2.25, 0.5, 0.5), kc.vec3(1.0, 0.0, 0.0)):
             n += 1
         kc.expect_eq(n, 6)
+        ```
+    """
+    ...
+
+def bvh_query_ray_tiled(id: Any, start: Any, dir: Any) -> Any:
+    """
+    kc.bvh_query_ray_tiled(id: uint64, start: Vec[3, float32], dir: Vec[3, float32]) -> BvhQueryTiled
+
+        The older name of `tile_bvh_query_ray`.
+
+        ```python
+        query = kc.bvh_query_ray_tiled(tree, kc.vec3(2.25, 0.5, 0.5), kc.vec3(1.0, 0.0, 0.0))
+        kc.expect_eq(kc.tile_query_valid(query), True)
         ```
     """
     ...
@@ -1923,6 +1962,32 @@ def mesh_query_aabb_next(query: Any, index: Any) -> Any:
         query = kc.mesh_query_aabb(mesh, kc.vec3(0.25), kc.vec3(0.75))
         face = int(0)
         kc.expect_eq(kc.mesh_query_aabb_next(query, face), False)
+        ```
+    """
+    ...
+
+def mesh_query_aabb_next_tiled(query: Any) -> Any:
+    """
+    kc.mesh_query_aabb_next_tiled(query: Any)
+
+        The older name of `tile_mesh_query_aabb_next`.
+
+        ```python
+        query = kc.mesh_query_aabb_tiled(mesh, kc.vec3(0.25), kc.vec3(0.75))
+        kc.expect_eq(kc.mesh_query_aabb_next_tiled(query)[0], -1)
+        ```
+    """
+    ...
+
+def mesh_query_aabb_tiled(id: Any, low: Any, high: Any) -> Any:
+    """
+    kc.mesh_query_aabb_tiled(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> MeshQueryAABBTiled
+
+        The older name of `tile_mesh_query_aabb`.
+
+        ```python
+        query = kc.mesh_query_aabb_tiled(mesh, kc.vec3(-0.5), kc.vec3(0.0))
+        kc.expect_eq(kc.tile_query_valid(query), True)
         ```
     """
     ...
@@ -3297,6 +3362,55 @@ def tile_broadcast(t: Any, shape: Any) -> Any:
     """
     ...
 
+def tile_bvh_query_aabb(id: Any, low: Any, high: Any) -> Any:
+    """
+    kc.tile_bvh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> BvhQueryTiled
+
+        A query of all threads of a block for the boxes of the BVH `id` that touch the box from `low` to `high`.
+
+        The arguments are the same in all threads.
+
+        ```python
+        n = int(0)
+        query = kc.tile_bvh_query_aabb(tree, kc.vec3(2.0, 0.0, 0.0), kc.vec3(3.0, 1.0, 1.0))
+        while kc.tile_query_valid(query):
+            found = kc.tile_bvh_query_next(query)
+            n += kc.where(kc.tile_extract(found, 0) >= 0, 1, 0)
+        kc.expect_eq(n > 0, True)
+        ```
+    """
+    ...
+
+def tile_bvh_query_next(query: Any) -> Any:
+    """
+    kc.tile_bvh_query_next(query: Any)
+
+        A tile with one number for each thread of the block: a box that the query finds, or -1. Their order is the tree's.
+
+        ```python
+        query = kc.tile_bvh_query_aabb(tree, kc.vec3(0.25, 0.0, 0.0), kc.vec3(0.5, 1.0, 1.0))
+        kc.expect_eq(kc.tile_bvh_query_next(query)[0], 0)
+        ```
+    """
+    ...
+
+def tile_bvh_query_ray(id: Any, start: Any, dir: Any) -> Any:
+    """
+    kc.tile_bvh_query_ray(id: uint64, start: Vec[3, float32], dir: Vec[3, float32]) -> BvhQueryTiled
+
+        A query of all threads of a block for the boxes of the BVH `id` that a ray goes through.
+
+        ```python
+        n = int(0)
+        query = kc.tile_bvh_query_ray(tree, kc.vec3(2.25, 0.5, 0.5), kc.vec3(1.0, 0.0, 0.0))
+        while kc.tile_query_valid(query):
+            found = kc.tile_bvh_query_next(query)
+            n += kc.where(kc.tile_extract(found, 0) >= 0, 1, 0)
+        kc.expect_eq(n > 0, True)
+        ```
+    """
+    ...
+
 def tile_cholesky(A: Any, fill_mode: Any = ...) -> Any:
     """
     kc.tile_cholesky(A: Any, fill_mode: Any = 0)
@@ -3555,6 +3669,36 @@ def tile_max(a: Any) -> Any:
     """
     ...
 
+def tile_mesh_query_aabb(id: Any, low: Any, high: Any) -> Any:
+    """
+    kc.tile_mesh_query_aabb(id: uint64, low: Vec[3, float32], high: Vec[3, float32]) -> MeshQueryAABBTiled
+
+        A query of all threads of a block for the faces of the mesh `id` whose boxes touch the box from `low` to `high`.
+
+        ```python
+        n = int(0)
+        query = kc.tile_mesh_query_aabb(mesh, kc.vec3(-0.5), kc.vec3(0.0))
+        while kc.tile_query_valid(query):
+            found = kc.tile_mesh_query_aabb_next(query)
+            n += kc.where(kc.tile_extract(found, 0) >= 0, 1, 0)
+        kc.expect_eq(n > 0, True)
+        ```
+    """
+    ...
+
+def tile_mesh_query_aabb_next(query: Any) -> Any:
+    """
+    kc.tile_mesh_query_aabb_next(query: Any)
+
+        A tile with one number for each thread of the block: a face that the query finds, or -1.
+
+        ```python
+        query = kc.tile_mesh_query_aabb(mesh, kc.vec3(0.25), kc.vec3(0.75))
+        kc.expect_eq(kc.tile_mesh_query_aabb_next(query)[0], -1)
+        ```
+    """
+    ...
+
 def tile_min(a: Any) -> Any:
     """
     kc.tile_min(a: Any)
@@ -3577,6 +3721,25 @@ def tile_ones(shape: Any, dtype: Any = ..., storage: Any = ...) -> Any:
         t = kc.tile_ones(shape=4, dtype=float)
         kc.expect_eq(kc.tile_sum(t)[0], 4.0)
         ```
+    """
+    ...
+
+def tile_query_valid(query: Any) -> Any:
+    """
+    kc.tile_query_valid(query: BvhQueryTiled) -> bool
+
+        Whether a query of a block goes on: until a step gives nothing to any thread.
+
+        ```python
+        query = kc.tile_bvh_query_aabb(tree, kc.vec3(2.0, 5.0, 0.0), kc.vec3(3.0, 6.0, 1.0))
+        kc.expect_eq(kc.tile_query_valid(query), True)
+        kc.expect_eq(kc.tile_bvh_query_next(query)[0], -1)
+        kc.expect_eq(kc.tile_query_valid(query), False)
+        ```
+
+    kc.tile_query_valid(query: MeshQueryAABBTiled) -> bool
+
+        The same of a query for faces.
     """
     ...
 

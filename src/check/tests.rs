@@ -155,7 +155,7 @@ fn refusals_have_codes() {
         ("wp.atomic_add(y, 0, i)", &["E0303 1"]),
         ("y[i] = wp.vec3(1.0, 2.0)[0]", &["E0402 1"]),
         ("y()", &["E0404 1"]),
-        ("b = wp.tile_bvh_query_aabb(x)", &["E0408 1"]),
+        ("b = wp.address_of(x)", &["E0408 1"]),
         ("b = 3000000000", &["E0503 1"]),
         ("break", &["E0308 1"]),
         ("y[i] = vs[i].q", &["E0202 1"]),

@@ -37,6 +37,7 @@ const SUBJECTS: &[(&str, &str)] = &[
     ("testing", "Tests"),
     ("tile", "Tiles"),
     ("tile_threads", "Tiles and threads"),
+    ("tile_queries", "Queries of a block"),
     ("syntax", "Statements that have a name in Warp"),
 ];
 

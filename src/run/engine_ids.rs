@@ -1,8 +1,8 @@
 //! Of which parameters does a function take the id of an engine, and of what kind is that to be?
 //!
 //! Built-ins that take an id have the word of its kind before their name (`mesh_query_point`,
-//! `hash_grid_query`), and take the id first. Ids in arrays, and those that a kernel computes, are
-//! no parameters.
+//! `tile_bvh_query_ray`), and take the id first. Ids in arrays, and those that a kernel computes,
+//! are no parameters.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -114,7 +114,9 @@ fn unconditional(function: &Function) -> BTreeSet<InstId> {
     found
 }
 
-/// The kind of engine that a built-in takes the id of.
+/// The kind of engine that a built-in takes the id of. Those of a block's threads together begin
+/// with another word.
 pub fn kind_of(function: &str) -> Option<Kind> {
+    let function = function.strip_prefix("tile_").unwrap_or(function);
     Kind::ALL.into_iter().find(|kind| function.strip_prefix(kind.word()).is_some_and(|rest| rest.starts_with('_')))
 }

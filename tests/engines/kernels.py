@@ -112,3 +112,31 @@ def sampled2(t: wp.Texture2D, x: wp.array(dtype=wp.vec4), out: wp.array(dtype=wp
 def sampled3(t: wp.Texture3D, x: wp.array(dtype=wp.vec4), out: wp.array(dtype=wp.vec4)):
     i = wp.tid()
     out[i] = wp.texture_sample(t, wp.vec3(x[i][0], x[i][1], x[i][2]), dtype=wp.vec4, lod=x[i][3])
+
+
+@wp.kernel
+def together(tree: wp.uint64, mesh: wp.uint64, x: wp.array(dtype=wp.vec3), size: float, found: wp.array2d(dtype=int)):
+    """The threads of a block ask together: each row has the numbers of boxes, of faces, and of steps."""
+    i, t = wp.tid()
+    high = x[i] + wp.vec3(size)
+    boxes = wp.tile_bvh_query_aabb(tree, x[i], high)
+    while wp.tile_query_valid(boxes):
+        b = wp.untile(wp.tile_bvh_query_next(boxes))
+        if b >= 0:
+            wp.atomic_add(found, i, 0, 1)
+            wp.atomic_add(found, i, 1, b * b)
+    faces = wp.tile_mesh_query_aabb(mesh, x[i], high)
+    steps = int(0)
+    while wp.tile_query_valid(faces):
+        f = wp.untile(wp.tile_mesh_query_aabb_next(faces))
+        if f >= 0:
+            wp.atomic_add(found, i, 2, 1)
+            wp.atomic_add(found, i, 3, f * f)
+        steps += 1
+    ray = wp.tile_bvh_query_ray(tree, x[i], wp.vec3(1.0, 0.0, 0.0))
+    while wp.tile_query_valid(ray):
+        b = wp.untile(wp.tile_bvh_query_next(ray))
+        if b >= 0:
+            wp.atomic_add(found, i, 4, 1)
+    if t == 0:
+        found[i, 5] = steps

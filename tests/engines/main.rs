@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 mod search;
 mod textures;
+mod together;
 
 /// Queries of a scene.
 const QUERIES: usize = 64;
@@ -60,10 +61,21 @@ struct Outputs(Vec<Npz>);
 
 impl Outputs {
     fn of(kernel: &str, args: &[Value]) -> Outputs {
+        Outputs::launched(kernel, &json!({"dim": [QUERIES], "args": args}))
+    }
+
+    /// Of a kernel in which each query is that of a block of threads.
+    fn in_blocks(kernel: &str, threads: usize, args: &[Value]) -> Outputs {
+        Outputs::launched(kernel, &json!({"dim": [QUERIES, threads], "block_dim": threads, "args": args}))
+    }
+
+    fn launched(kernel: &str, more: &Value) -> Outputs {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/kernels.py");
         fs::copy(source, folder.path().join("kernels.py")).expect("a copy");
-        let launch = json!({"format": 1, "id": "launch", "source": "kernels.py", "kernel": kernel, "dim": [QUERIES], "args": args});
+        let mut launch = json!({"format": 1, "id": "launch", "source": "kernels.py", "kernel": kernel});
+        let (all, more) = (launch.as_object_mut().expect("an object"), more.as_object().expect("an object"));
+        all.extend(more.clone());
         fs::write(folder.path().join("launch.json"), launch.to_string()).expect("a file");
         let run = |device: &&str| {
             let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));

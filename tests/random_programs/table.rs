@@ -78,7 +78,8 @@ pub const BY_HAND: &[(&str, &str)] = &[
 
 /// Built-ins that begin so read memory at an address, and a random number is none: `tests/engines`
 /// calls them.
-const OF_ENGINES: [&str; 5] = ["mesh_", "bvh_", "hash_grid_", "volume_", "texture_"];
+const OF_ENGINES: [&str; 8] =
+    ["mesh_", "bvh_", "hash_grid_", "volume_", "texture_", "tile_bvh_", "tile_mesh_", "tile_query_"];
 
 const FLOATS: [Scalar; 3] = [Scalar::F16, Scalar::F32, Scalar::F64];
 pub const INTS: [Scalar; 8] =

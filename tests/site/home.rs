@@ -67,7 +67,7 @@ fn ten_questions_are_answered() {
         ("How do I run without a GPU?", &["gpu.md"], "kc gpu sums.py"),
         ("How do I make 1,000 rows of training data?", &["dataset.md"], "kc dataset -n 1000"),
         ("How fast is it beside Warp?", &["performance.md"], "Warp's time is 4.65 times that of kc"),
-        ("What is not supported?", &["unsupported.md"], "| queries by the threads"),
+        ("What is not supported?", &["unsupported.md"], "| `wp.array(ptr=)`"),
         ("How do I report a bug?", &["bugs.md"], "Open an issue with the form *Bug*"),
         ("How do I speed up a Warp program?", &["python.md", "python-reference.md"], "kc.accelerate()"),
     ] {

@@ -51,9 +51,12 @@ from kc import block_dim as block_dim
 from kc import breakpoint as breakpoint
 from kc import bvh_get_group_root as bvh_get_group_root
 from kc import bvh_query_aabb as bvh_query_aabb
+from kc import bvh_query_aabb_tiled as bvh_query_aabb_tiled
 from kc import bvh_query_capsule as bvh_query_capsule
 from kc import bvh_query_next as bvh_query_next
+from kc import bvh_query_next_tiled as bvh_query_next_tiled
 from kc import bvh_query_ray as bvh_query_ray
+from kc import bvh_query_ray_tiled as bvh_query_ray_tiled
 from kc import bvh_query_sphere as bvh_query_sphere
 from kc import cast as cast
 from kc import cbrt as cbrt
@@ -159,6 +162,8 @@ from kc import mesh_get_point as mesh_get_point
 from kc import mesh_get_velocity as mesh_get_velocity
 from kc import mesh_query_aabb as mesh_query_aabb
 from kc import mesh_query_aabb_next as mesh_query_aabb_next
+from kc import mesh_query_aabb_next_tiled as mesh_query_aabb_next_tiled
+from kc import mesh_query_aabb_tiled as mesh_query_aabb_tiled
 from kc import mesh_query_furthest_point_no_sign as mesh_query_furthest_point_no_sign
 from kc import mesh_query_next as mesh_query_next
 from kc import mesh_query_point as mesh_query_point
@@ -280,6 +285,9 @@ from kc import tile_atomic_add as tile_atomic_add
 from kc import tile_atomic_add_indexed as tile_atomic_add_indexed
 from kc import tile_axpy as tile_axpy
 from kc import tile_broadcast as tile_broadcast
+from kc import tile_bvh_query_aabb as tile_bvh_query_aabb
+from kc import tile_bvh_query_next as tile_bvh_query_next
+from kc import tile_bvh_query_ray as tile_bvh_query_ray
 from kc import tile_cholesky as tile_cholesky
 from kc import tile_cholesky_inplace as tile_cholesky_inplace
 from kc import tile_cholesky_solve as tile_cholesky_solve
@@ -299,8 +307,11 @@ from kc import tile_lower_solve_inplace as tile_lower_solve_inplace
 from kc import tile_map as tile_map
 from kc import tile_matmul as tile_matmul
 from kc import tile_max as tile_max
+from kc import tile_mesh_query_aabb as tile_mesh_query_aabb
+from kc import tile_mesh_query_aabb_next as tile_mesh_query_aabb_next
 from kc import tile_min as tile_min
 from kc import tile_ones as tile_ones
+from kc import tile_query_valid as tile_query_valid
 from kc import tile_randf as tile_randf
 from kc import tile_randi as tile_randi
 from kc import tile_reduce as tile_reduce

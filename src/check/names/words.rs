@@ -5,9 +5,6 @@ pub fn unsupported(name: &str) -> Option<&'static str> {
     if name == "tile" || name == "untile" || name.starts_with("tile_") {
         return Some("this operation on tiles is not compiled yet");
     }
-    if name.ends_with("_tiled") {
-        return Some("queries by the threads of a block together are not compiled yet");
-    }
     match name {
         "dense_gemm_batched" | "dense_chol_batched" | "dense_solve_batched" => {
             Some("Warp declares it, but has no code for it either")

@@ -34,6 +34,7 @@
 //! | `fourier` | Fourier transforms |
 //! | `random` | random numbers |
 //! | `print` | how is a tile written for people? |
+//! | `queries` | walks through trees by the threads of a block together |
 //! | `lanes` | what threads of a block have each for themselves |
 //! | `warp` | what threads of a warp tell each other |
 //! | `stack` | stacks of a block |
@@ -56,6 +57,7 @@ mod number_for_tile;
 mod part;
 mod pass;
 mod print;
+mod queries;
 mod random;
 mod reduce;
 mod shape;
@@ -85,7 +87,8 @@ impl Body<'_, '_> {
     /// A call of a built-in on tiles; None for every other name.
     pub fn tile_builtin(&mut self, name: &str, given: &[Given], span: Span) -> Option<Res<Operand>> {
         let before = self.statement.pending.len();
-        let together = name.starts_with("tile_") && !threads::BY_THREAD.contains(&name);
+        let tiles = name.starts_with("tile_") || name.ends_with("_next_tiled");
+        let together = tiles && !threads::BY_THREAD.contains(&name);
         if together {
             self.together(true, span);
         }
@@ -157,6 +160,14 @@ impl Body<'_, '_> {
             "tile_stack_pop" => self.tile_stack_pop(given, span),
             "tile_stack_clear" => self.tile_stack_clear(given, span),
             "tile_stack_count" => self.tile_stack_count(given, span),
+            "tile_bvh_query_next" => self.tile_query_next("tile_bvh_query_next", "_tile_bvh_query_next", given, span),
+            "bvh_query_next_tiled" => self.tile_query_next("bvh_query_next_tiled", "_tile_bvh_query_next", given, span),
+            "tile_mesh_query_aabb_next" => {
+                self.tile_query_next("tile_mesh_query_aabb_next", "_tile_mesh_query_aabb_next", given, span)
+            }
+            "mesh_query_aabb_next_tiled" => {
+                self.tile_query_next("mesh_query_aabb_next_tiled", "_tile_mesh_query_aabb_next", given, span)
+            }
             "tile_diag_add" => self.tile_diag_add(given, span),
             "lane" => self.thread_in_block_number(given, span),
             "sync" => self.sync(given, span),
