@@ -140,3 +140,13 @@ def together(tree: wp.uint64, mesh: wp.uint64, x: wp.array(dtype=wp.vec3), size:
             wp.atomic_add(found, i, 4, 1)
     if t == 0:
         found[i, 5] = steps
+
+
+@wp.kernel
+def voxels(
+    volume: wp.uint64, again: wp.uint64, x: wp.array(dtype=wp.vec3), found: wp.array(dtype=float), nearest: wp.array(dtype=int)
+):
+    """Each thread mixes the voxels around its place, and takes the nearest of whole numbers."""
+    i = wp.tid()
+    found[i] = wp.volume_sample_f(volume, wp.volume_world_to_index(volume, x[i]), wp.Volume.LINEAR)
+    nearest[i] = wp.volume_sample_i(again, wp.volume_world_to_index(again, x[i]))

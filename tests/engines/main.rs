@@ -18,6 +18,7 @@ use serde_json::{Value, json};
 mod search;
 mod textures;
 mod together;
+mod volumes;
 
 /// Queries of a scene.
 const QUERIES: usize = 64;

@@ -224,11 +224,14 @@ impl Volume {
         self
     }
 
-    /// Writes values row by row.
-    fn fill(&mut self, values: Dense, shape: [usize; 3]) {
+    /// Other values for the box of [`Volume::from_dense`]; beside it leaves get the background.
+    pub fn fill(&mut self, values: Dense, shape: [usize; 3]) {
         let (size, offset) = (self.grid_type.value_bytes(), self.grid_type.layout().leaf_values);
+        let around = values.background().bytes();
         let leaves: Vec<usize> = read::leaves(self.bytes(), self.grid_type).collect();
         for leaf in leaves {
+            let whole = &mut self.bytes_mut()[leaf + offset..][..size * types::leaf::VOXELS];
+            whole.chunks_exact_mut(size).for_each(|voxel| voxel.copy_from_slice(&around));
             let origin = read::origin(self.bytes(), leaf).map(|x| x as usize);
             let [rows_x, rows_y, row] = std::array::from_fn(|k| (shape[k] - origin[k]).min(8));
             for [x, y, _] in box_of([rows_x, rows_y, 1]) {

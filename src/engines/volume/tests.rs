@@ -65,6 +65,24 @@ fn dense_values_are_found_and_filled_up() {
 }
 
 #[test]
+fn other_values_leave_nothing_behind() {
+    let shape = [3, 9, 4];
+    let values: Vec<f32> = (0..3 * 9 * 4).map(|k| k as f32).collect();
+    let others: Vec<f32> = values.iter().map(|x| 7.0 - x).collect();
+    let mut volume = Volume::from_dense(Dense::F32(&values, -1.0), shape, unit()).unwrap();
+    // As kernels do, beside the box too.
+    for at in [[0, 0, 0], [2, 8, 3], [7, 15, 7], [3, 0, 0]] {
+        let (node, entry) = find(volume.bytes(), volume.grid_type, at).unwrap();
+        let offset = node + volume.grid_type.layout().leaf_values + 4 * entry;
+        volume.bytes_mut()[offset..offset + 4].copy_from_slice(&99f32.to_le_bytes());
+    }
+    let id = volume.id();
+    volume.fill(Dense::F32(&others, -1.0), shape);
+    assert_eq!(volume.id(), id);
+    assert_eq!(volume.bytes(), Volume::from_dense(Dense::F32(&others, -1.0), shape, unit()).unwrap().bytes());
+}
+
+#[test]
 fn active_voxels_are_numbered_in_their_order() {
     let voxels = [[0, 0, 0], [7, 7, 7], [-1, 3, 9], [5000, -5000, 1], [7, 7, 7], [0, 0, 1]];
     let volume = Volume::from_voxels(&voxels, unit(), None).unwrap();

@@ -1,8 +1,10 @@
-//! How does a launch get a mesh, a tree of boxes, a hash grid or a texture? It is built of arrays
-//! that are bound like those of arguments; the kernel receives its id, or a struct with its handle.
+//! How does a launch get a mesh, a tree of boxes, a hash grid, a volume or a texture? It is built
+//! of arrays that are bound like those of arguments; the kernel receives its id, or a struct with
+//! its handle.
 
 use half::f16;
 
+use super::volumes::BoundVolume;
 use super::{ARRAY_DESCRIPTOR_SIZE, Arguments, Binder};
 use crate::abi::ArrayDescriptor;
 use crate::diag::Code;
@@ -22,6 +24,7 @@ pub enum BoundEngine {
     Bvh(Box<Bvh>),
     Grid { grid: HashGrid, points: GridPoints, width: f64, groups: Option<Source<i32>> },
     Texture(Box<Texture>),
+    Volume(Box<BoundVolume>),
 }
 
 /// Points of a hash grid.
@@ -56,6 +59,7 @@ impl BoundEngine {
             BoundEngine::Bvh(bvh) => bvh.id(),
             BoundEngine::Grid { grid, .. } => grid.id(),
             BoundEngine::Texture(texture) => texture.id(),
+            BoundEngine::Volume(volume) => volume.id(),
         }
     }
 
@@ -70,6 +74,10 @@ impl BoundEngine {
             }
             // Its texels are read in place, or are a copy.
             BoundEngine::Texture(_) => Ok(()),
+            BoundEngine::Volume(volume) => {
+                volume.refill();
+                Ok(())
+            }
         };
     }
 }
@@ -102,7 +110,7 @@ fn fields_of(kind: Kind) -> (&'static [&'static str], usize) {
         Kind::Texture => {
             (&["data", "filter_mode", "mip_filter_mode", "address_mode", "normalized_coords", "num_mip_levels"], 1)
         }
-        Kind::Volume => (&[], 0),
+        Kind::Volume => (&["data", "bg_value", "min_world", "voxel_size"], 1),
     }
 }
 
@@ -118,6 +126,7 @@ impl<'a> Binder<'a> {
         let made = match kind {
             Kind::Mesh => self.mesh(path, fields)?,
             Kind::Bvh => self.bvh(path, fields)?,
+            Kind::Volume => self.volume(path, fields)?.map(|volume| BoundEngine::Volume(Box::new(volume))),
             _ => self.grid(path, fields)?,
         };
         let made = made.map_err(|error| self.not_built(path, kind, &error))?;
@@ -340,7 +349,7 @@ impl<'a> Binder<'a> {
         Ok(Some(unsafe { Source::external(&described, name) }))
     }
 
-    fn numbers(&self, path: &str, fields: &[Argument], name: &str) -> Result<Vec<f64>> {
+    pub(super) fn numbers(&self, path: &str, fields: &[Argument], name: &str) -> Result<Vec<f64>> {
         let Some(field) = fields.iter().find(|field| field.name == name) else { return Ok(Vec::new()) };
         let of = |number: &Number| match *number {
             Number::Bool(value) => f64::from(u8::from(value)),
@@ -354,13 +363,13 @@ impl<'a> Binder<'a> {
         }
     }
 
-    fn number(&self, path: &str, fields: &[Argument], name: &str) -> Result<Option<f64>> {
+    pub(super) fn number(&self, path: &str, fields: &[Argument], name: &str) -> Result<Option<f64>> {
         Ok(self.numbers(path, fields, name)?.first().copied())
     }
 }
 
 /// The descriptor at an offset of a block.
-fn descriptor_at(block: &[u8], at: u32) -> ArrayDescriptor {
+pub(super) fn descriptor_at(block: &[u8], at: u32) -> ArrayDescriptor {
     let bytes = &block[at as usize..(at + ARRAY_DESCRIPTOR_SIZE) as usize];
     let long = |k: usize| u64::from_le_bytes(std::array::from_fn(|n| bytes[k + n]));
     let short = |k: usize| i32::from_le_bytes(std::array::from_fn(|n| bytes[k + n]));

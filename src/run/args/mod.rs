@@ -13,6 +13,7 @@ pub mod parameters;
 mod places;
 pub mod random;
 pub mod shared;
+mod volumes;
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::c_void;

@@ -158,7 +158,7 @@ fn parse_any(path: &Path, bytes: &[u8]) -> Result<AnyLaunch> {
 
 /// The kind of engine that a launch file calls so.
 fn engine(kind: &str) -> Option<Kind> {
-    [Kind::Mesh, Kind::Bvh, Kind::HashGrid, Kind::Texture].into_iter().find(|engine| engine.word() == kind)
+    Kind::ALL.into_iter().find(|engine| engine.word() == kind)
 }
 
 /// Reads a file of format 1; what is not so is an error with its place.
@@ -286,7 +286,8 @@ impl Reader<'_> {
                 of_array.chain(of_value).chain(more).collect()
             }
             other => {
-                let kinds = "\"value\", \"array\", \"struct\", \"mesh\", \"bvh\", \"hash_grid\" or \"texture\"";
+                let kinds =
+                    "\"value\", \"array\", \"struct\", \"mesh\", \"bvh\", \"hash_grid\", \"volume\" or \"texture\"";
                 let message = format!("{at}: kind is {other:?}, expected {kinds}");
                 return Err(self.fail(Code::E1001, message));
             }
