@@ -177,6 +177,27 @@ def test_trees_find_all_boxes(rng, leaf_size):
         assert np.array_equal(met(tree, low, high), meeting(lowers, uppers, low, high))
 
 
+@kc.kernel
+def touching_together(tree: kc.uint64, low: kc.array(dtype=kc.vec3), high: kc.array(dtype=kc.vec3), n: kc.array(dtype=int)):
+    i, t = kc.tid()
+    query = kc.tile_bvh_query_aabb(tree, low[i], high[i])
+    while kc.tile_query_valid(query):
+        j = kc.untile(kc.tile_bvh_query_next(query))
+        if j >= 0:
+            kc.atomic_add(n, i, j + 1)
+
+
+@pytest.mark.parametrize("block", [1, 32])
+def test_blocks_find_all_boxes(rng, block):
+    lowers, uppers = boxes(rng, 300)
+    low, high = boxes(rng, 50)
+    tree, n = kc.Bvh(lowers, uppers), np.zeros(50, np.int32)
+    wp.launch_tiled(touching_together, dim=[50], inputs=[tree, low, high, n], block_dim=block)
+    assert np.array_equal(n, meeting(lowers, uppers, low, high))
+    with pytest.raises(kc.Error, match="E1127.*is the id of a hash grid, and `tile_bvh_query_aabb` asks a BVH"):
+        wp.launch_tiled(touching_together, dim=[50], inputs=[kc.HashGrid(8, 8, 8), low, high, n], block_dim=block)
+
+
 def test_groups_are_subtrees(rng):
     lowers, uppers = boxes(rng, 100)
     groups = rng.integers(0, 3, 100).astype(np.int32)
