@@ -61,19 +61,19 @@ impl<'a> RunTime<'a> {
                 }
                 ValueDef::Result(inst, n) => (&self.function.insts[inst], n as usize),
             };
-            match &inst.op {
-                Op::Load(_) | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Extent(..) | Op::Call(..) => *given = true,
-                Op::ThreadIndex(_) | Op::ThreadNumber => {}
-                Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, a, b) => left.extend([*a, *b]),
-                Op::Select { then, otherwise, .. } => left.extend([*then, *otherwise]),
-                Op::If { then, otherwise, .. } => {
-                    left.extend([then, otherwise].into_iter().filter_map(|b| self.function.yielded(*b).get(n)));
-                }
-                Op::Cast(inner) if !self.function.ty(*inner).is_float() => left.push(*inner),
-                Op::Unary(_, inner) | Op::Extract(inner, _) => left.push(*inner),
-                Op::For { .. } | Op::While { .. } => self.kept(inst, n, &mut left),
-                // A quotient, a remainder or an extreme is one number for many.
-                _ => return false,
+            let op = &inst.op;
+            if matches!(op, Op::Load(_) | Op::Atomic { .. } | Op::AtomicCas { .. } | Op::Extent(..) | Op::Call(..)) {
+                *given = true;
+            } else if let Op::Select { then, otherwise, .. } = op {
+                left.extend([*then, *otherwise]);
+            } else if let Op::If { then, otherwise, .. } = op {
+                left.extend([then, otherwise].into_iter().filter_map(|b| self.function.yielded(*b).get(n)));
+            } else if matches!(op, Op::For { .. } | Op::While { .. }) {
+                self.kept(inst, n, &mut left);
+            } else if keeps_numbers_apart(self.function, op) {
+                op.for_each_operand(|operand| left.push(operand));
+            } else if !matches!(op, Op::ThreadIndex(_) | Op::ThreadNumber) {
+                return false;
             }
         }
         true
@@ -81,10 +81,12 @@ impl<'a> RunTime<'a> {
 
     /// What parameter `n` of a loop's block is: the number of a counted loop is between its bounds.
     fn carried(&self, of: &Inst, n: usize, left: &mut Vec<ValueId>) {
-        match (&of.op, n) {
-            (Op::For { start, end, step, .. }, 0) => left.extend([*start, *end, *step]),
-            (Op::For { .. }, n) => self.kept(of, n - 1, left),
-            (_, n) => self.kept(of, n, left),
+        if let Op::For { start, end, step, .. } = &of.op
+            && n == 0
+        {
+            left.extend([*start, *end, *step]);
+        } else {
+            self.kept(of, n - usize::from(matches!(of.op, Op::For { .. })), left);
         }
     }
 
@@ -94,4 +96,12 @@ impl<'a> RunTime<'a> {
         left.extend(init.get(n));
         left.extend(self.function.yielded(*body).get(n));
     }
+}
+
+/// Whether different operands mostly give different results: a quotient, a remainder or an extreme
+/// is one number for many.
+fn keeps_numbers_apart(function: &Function, op: &Op) -> bool {
+    let is_whole = |value: ValueId| !function.ty(value).is_float();
+    matches!(op, Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) | Op::Unary(..) | Op::Extract(..))
+        || matches!(op, Op::Cast(inner) if is_whole(*inner))
 }
