@@ -141,6 +141,15 @@ def test_adam_is_adam():
         wp.optim.Adam([wp.zeros(3, dtype=int)])
 
 
+def test_adam_of_halves_has_averages_of_floats():
+    # Squares of these gradients are 0 in float16, and so is `eps`.
+    x = wp.array([1.0, 2.0, 3.0], dtype=wp.float16)
+    adam = wp.optim.Adam([x], lr=0.25)
+    for _ in range(2):
+        adam.step([wp.array([1e-5, -2e-5, 0.0], dtype=wp.float16)])
+    np.testing.assert_allclose(x.numpy().astype(float), [0.5, 2.5, 3.0], atol=2e-3)
+
+
 def test_tapes_take_the_gradients_that_arrays_have():
     x, y = wp.array([1.0, 2.0], dtype=float, requires_grad=True), wp.zeros(2, requires_grad=True)
     z = wp.zeros(2, requires_grad=True)

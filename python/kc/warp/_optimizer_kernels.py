@@ -12,13 +12,13 @@ def adam(
 ):
     """`of_mean` and `of_square`: by what the averages are too small in the first steps."""
     i = wp.tid()
-    one = param.dtype(1)
-    g = gradient[i]
+    one = mean.dtype(1)
+    g = mean.dtype(gradient[i])
     m = mean[i] + (one - beta1) * (g - mean[i])
     s = square[i] + (one - beta2) * (g * g - square[i])
     mean[i] = m
     square[i] = s
-    param[i] = param[i] - lr * (m / of_mean) / (wp.sqrt(s / of_square) + eps)
+    param[i] = param[i] - param.dtype(lr * (m / of_mean) / (wp.sqrt(s / of_square) + eps))
 
 
 @wp.kernel(enable_backward=False)

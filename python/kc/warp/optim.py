@@ -22,8 +22,12 @@ class _Optimizer:
         for array in arrays:
             if array is None or array.dtype.kind != "f":
                 raise TypeError("an optimiser changes arrays of floats")
-        self._state = [(_zeros_like(array), _zeros_like(array)) for array in arrays]
+        self._state = [(self._zeros_like(array), self._zeros_like(array)) for array in arrays]
         self.t = 0
+
+    @staticmethod
+    def _zeros_like(memory):
+        return _device.zeros(_device.place_of(memory), memory.shape, memory.dtype)
 
     def reset_internal_state(self):
         self.set_params(self.params)
@@ -47,10 +51,6 @@ class _Optimizer:
         self.t += 1
 
 
-def _zeros_like(memory):
-    return _device.zeros(_device.place_of(memory), memory.shape, memory.dtype)
-
-
 def _numbers(memory):
     """An array on a GPU as numbers in a row, of the same memory."""
     if not memory.flags.c_contiguous:
@@ -65,18 +65,24 @@ class Adam(_Optimizer):
         self.lr, self.beta1, self.beta2, self.eps = lr, *betas, eps
         super().__init__(params)
 
+    @staticmethod
+    def _zeros_like(memory):
+        # As in Warp: squares of small gradients are 0 in float16.
+        return _device.zeros(_device.place_of(memory), memory.shape, np.promote_types(memory.dtype, np.float32))
+
     def _update(self, param, gradient, mean, square):
+        gradient = gradient.astype(mean.dtype, copy=False)
         mean += (1.0 - self.beta1) * (gradient - mean)
         square += (1.0 - self.beta2) * (gradient * gradient - square)
         step = mean / (1.0 - self.beta1 ** (self.t + 1))
-        param -= self.lr * step / (np.sqrt(square / (1.0 - self.beta2 ** (self.t + 1))) + self.eps)
-
+        step = self.lr * step / (np.sqrt(square / (1.0 - self.beta2 ** (self.t + 1))) + self.eps)
+        param -= step.astype(param.dtype, copy=False)
 
     def _launch(self, param, gradient, mean, square):
         from ._optimizer_kernels import adam
 
         scales = [1.0 - beta ** (self.t + 1) for beta in (self.beta1, self.beta2)]
-        numbers = [param.dtype(x) for x in (self.lr, self.beta1, self.beta2, self.eps, *scales)]
+        numbers = [mean.dtype(x) for x in (self.lr, self.beta1, self.beta2, self.eps, *scales)]
         adam(param.size, param, gradient, mean, square, *numbers)
 
 
