@@ -176,7 +176,7 @@ def namespace(function) -> dict:
 class Program:
     """The files that come of one function."""
 
-    def __init__(self, source: Source, function, role: str, types=(), batch=None):
+    def __init__(self, source: Source, function, role: str, types=(), batch=None, threads=None):
         #: Of a generic kernel, the types of its parameters for which it is compiled.
         self.types = dict(types)
         #: What makes a launch of it one of a whole batch (``_batch``), or None.
@@ -191,6 +191,9 @@ class Program:
         self.path = source.filename
         function._kc_source = self.source = source
         self.text = self._functions([(role, function)])
+        if threads is not None:
+            # The threads of a block that its shapes are for.
+            self.text += f'{_ALIAS}.set_module_options({{"block_dim": {threads}}})\n'
 
     # Files
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import operator
 import os
 import sys
 import types
@@ -330,9 +331,9 @@ def kernel(function=None, **options):
 
     strict, known = bool(options.get("strict")), {}
 
-    def load(types=(), batch=None):
-        program = Program(source, function, _role(options), types, batch)
-        key = repr((dict(types), batch and (batch.names, batch.behind))) if types or batch else ""
+    def load(types=(), batch=None, threads=None):
+        program = Program(source, function, _role(options), types, batch, threads)
+        key = repr((dict(types), batch and (batch.names, batch.behind), threads)) if types or batch or threads else ""
         texts, native = known.get(key, (None, None))
         if texts == (program.text, program.given):
             # A name has another value that says the same.
@@ -360,6 +361,15 @@ def kernel(function=None, **options):
     else:
         made = Kernel(load, function.__name__, origin)
         made._kc_load = source, {}, load
+        made._kc_for_blocks = functools.cache(lambda threads: _for_blocks(function, load, operator.index(threads)))
+    functools.update_wrapper(made, function)
+    made._kc_kernel = function
+    return made
+
+
+def _for_blocks(function, load, threads):
+    """A kernel whose shapes fit in blocks of so many threads alone."""
+    made = Kernel(lambda: load((), None, threads), function.__name__)
     functools.update_wrapper(made, function)
     made._kc_kernel = function
     return made

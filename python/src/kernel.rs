@@ -133,6 +133,24 @@ impl Kernel {
         Ok(kernel.get().successor.get_or_init(|| made.unbind()).bind(py).clone())
     }
 
+    /// The kernel compiled for blocks of the threads that a call says, where its shapes fit no
+    /// others: `error` said so (E0319).
+    fn for_blocks<'py>(
+        slf: &Bound<'py, Kernel>,
+        named: Option<&Bound<'py, PyDict>>,
+        error: PyErr,
+    ) -> PyResult<Bound<'py, Kernel>> {
+        let py = slf.py();
+        let code = error.value(py).getattr("code").and_then(|code| code.extract::<String>());
+        let threads = named.and_then(|named| named.get_item(BLOCK_DIM).ok().flatten());
+        match (threads, slf.getattr_opt("_kc_for_blocks")?) {
+            (Some(threads), Some(make)) if code.is_ok_and(|code| code == "E0319") => {
+                Kernel::current(&make.call1((threads,))?.cast_into::<Kernel>()?)
+            }
+            _ => Err(error),
+        }
+    }
+
     pub fn ready(&self, py: Python<'_>) -> PyResult<&Ready> {
         if let Some(ready) = self.ready.get() {
             return Ok(ready);
@@ -318,7 +336,7 @@ pub fn call<'py>(
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Called<'py>> {
     let py = args.py();
-    let kernel = &Kernel::current(kernel)?;
+    let kernel = &Kernel::current(kernel).or_else(|error| Kernel::for_blocks(kernel, named, error))?;
     let ready = kernel.get().ready(py)?;
     let params = ready.kernel.signature().params();
     let count = args.len();

@@ -142,7 +142,9 @@ def launch_tiled(kernel, dim, *arguments, block_dim, **named):
 
 
 def _blocks(kernel, block_dim):
-    if any(name == "block_dim" for name, _ in parameters_of(kernel)):
+    # Of the function itself: a kernel may compile for the threads of its blocks alone.
+    code = getattr(getattr(kernel, "_kc_kernel", None), "__code__", None)
+    if code is not None and "block_dim" in code.co_varnames[: code.co_argcount]:
         raise refuse("E1006", f"kernel `{kernel.__name__}` has a parameter `block_dim`: rename it, to launch it with config.enable_cpu_blocks")
     return {"block_dim": block_dim}
 
