@@ -67,7 +67,8 @@ def programs():
     for page in PAGES:
         blocks = re.findall(r"```python\n(.*?)```", (ROOT.parent / page).read_text(), flags=re.S)
         for n, block in enumerate(one for one in blocks if re.search(r"^import kc", one, flags=re.M)):
-            if re.search(r"^import (torch|jax)", block, flags=re.M):
+            # What this environment does not have.
+            if re.search(r"^import (torch|jax|warp)", block, flags=re.M):
                 continue
             block = re.sub(r"\b(kc|wp)\.array(\dd)?\(dtype=([\w.]+)\)", r"\1.array\2[\3]", block)
             yield f"{page.replace('/', '_').removesuffix('.md').replace('-', '_')}_{n}.py", block
