@@ -99,6 +99,7 @@ full full_like | z = wp.full_like(y, 2.0); wp.copy(z, y[1:], count=2) | same
 utils.array_scan | z = like(y); wp.utils.array_scan(y, z) | drops
 utils.runlength_encode | n = like(y, int); wp.utils.runlength_encode(like(y, int), n, like(y, int)); z = y | same
 utils.radix_sort_pairs | n = wp.array([2, 0, 1, 0, 0, 0], dtype=int); wp.utils.radix_sort_pairs(n, like(y, int), 3); z = y | same
+utils.segmented_sort_pairs | n = wp.array([2, 0, 1, 0, 0, 0], dtype=int); wp.utils.segmented_sort_pairs(n, like(y, int), 3, wp.array([0, 3], dtype=int)); z = y | same
 utils.array_scan | z = like(y); wp.utils.array_scan(y, z, False) | drops
 utils.array_scan | wp.utils.array_scan(y, y); z = y | drops
 utils.array_scan | z = like(y); wp.utils.array_scan(y.view(wp.float64)[::2], z[::2]) | drops
@@ -131,13 +132,14 @@ array.ndim array.on array.prefetch array.ptr array.requires_grad array.shape arr
 indexedarray.__dict__ indexedarray.__doc__ indexedarray.__init__ indexedarray.__len__ indexedarray.__module__ indexedarray.__new__ indexedarray.__repr__
 indexedarray.__weakref__ indexedarray.device indexedarray.dtype indexedarray.list indexedarray.ndim indexedarray.numpy
 indexedarray.shape indexedarray.size
-Tape Graph capture_begin capture_end done is_captured launch_tiled
+Tape Graph capture_begin capture_end done is_captured launch_tiled utils.create_warp_function
 """.split()
 #: What no tape can differentiate is refused while one records.
 REFUSED = """
 optim.Adam | wp.optim.Adam([x]).step([y])
 optim.SGD | wp.optim.SGD([x]).step([y])
 utils.radix_sort_pairs | wp.utils.radix_sort_pairs(like(y, int), y, 3)
+utils.segmented_sort_pairs | wp.utils.segmented_sort_pairs(wp.zeros(6, dtype=wp.float32), like(y, int), 3, wp.array([0, 3], dtype=int))
 launch | wp.launch(square, 6, [x], [y], adj_inputs=[x.grad], adj_outputs=[y.grad], adjoint=True)
 copy | z = wp.zeros(6, dtype=wp.int64); wp.copy(z, y.view(wp.int64)); z = z.view(wp.float64)
 array.fill_ | y.view(wp.int64).fill_(0); z = y
