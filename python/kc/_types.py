@@ -6,14 +6,24 @@ Numbers are NumPy's, vectors and matrices are small NumPy arrays, all with the o
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Union
 
 import numpy as np
 
 from . import _operators
 
 
-class Scalar:
+class _InUnions:
+    """What stands for a type in annotations of Python, too: ``kc.float32 | kc.float64``, ``kc.array(dtype=float) | None``."""
+
+    def __or__(self, other):
+        return Union[self, other]
+
+    def __ror__(self, other):
+        return Union[other, self]
+
+
+class Scalar(_InUnions):
     """A type of numbers: ``kc.float32``. Called, it gives a NumPy number of the type."""
 
     def __init__(self, name: str):
@@ -251,7 +261,7 @@ def scalar_of(dtype) -> Scalar:
     return _scalar(name)
 
 
-class Family:
+class Family(_InUnions):
     """Scalar types of one kind, in annotations of generic kernels and functions: ``kc.Float``."""
 
     def __init__(self, name, scalars):
@@ -262,7 +272,7 @@ class Family:
         return f"kc.{self.__name__}"
 
 
-class Pattern:
+class Pattern(_InUnions):
     """Vectors or matrices of which an extent or the scalar may be any, in annotations of generic kernels."""
 
     def __init__(self, shape, scalar):
@@ -321,7 +331,7 @@ def _named():
 NAMED = _named()
 
 
-class ArrayType:
+class ArrayType(_InUnions):
     """``kc.array(dtype=float)``: the type of a parameter that is an array."""
 
     def __init__(self, dtype, ndim: int = 1):

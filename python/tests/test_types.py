@@ -157,3 +157,18 @@ def test_the_stub_names_what_there_is(name):
 
     text = (ROOT / "kc" / "__init__.pyi").read_text()
     assert hasattr(kc, name) and (f"def {name}(" in text or f"class {name}" in text)
+
+
+def test_unions_in_annotations_of_python():
+    import typing
+
+    import kc.warp as wp
+
+    assert typing.get_args(wp.float32 | wp.float64) == (wp.float32, wp.float64)
+    assert typing.get_args(wp.array(dtype=float) | None)[1] is type(None) and typing.get_args(None | wp.Float)[0] is type(None)
+    assert typing.get_args(int | wp.int64) == (int, wp.int64)
+
+    def made(x: wp.array(dtype=float) | list[wp.float32] | None = None):
+        return x
+
+    assert made() is None
