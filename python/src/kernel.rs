@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use kc::diag::counted;
@@ -33,6 +34,8 @@ pub struct Kernel {
     others: Mutex<HashMap<(u32, usize), Py<Kernel>>>,
     /// The same kernel since a value that it captured has changed.
     successor: OnceLock<Py<Kernel>>,
+    /// Its shapes fit in blocks of some sizes alone: a launch without one is an error.
+    needs_blocks: AtomicBool,
 }
 
 /// Where a captured value was found: a dict or an object, the name in it, and the value.
@@ -133,21 +136,21 @@ impl Kernel {
         Ok(kernel.get().successor.get_or_init(|| made.unbind()).bind(py).clone())
     }
 
-    /// The kernel compiled for blocks of the threads that a call says, where its shapes fit no
-    /// others: `error` said so (E0319).
-    fn for_blocks<'py>(
-        slf: &Bound<'py, Kernel>,
-        named: Option<&Bound<'py, PyDict>>,
-        error: PyErr,
-    ) -> PyResult<Bound<'py, Kernel>> {
-        let py = slf.py();
-        let code = error.value(py).getattr("code").and_then(|code| code.extract::<String>());
-        let threads = named.and_then(|named| named.get_item(BLOCK_DIM).ok().flatten());
-        match (threads, slf.getattr_opt("_kc_for_blocks")?) {
-            (Some(threads), Some(make)) if code.is_ok_and(|code| code == "E0319") => {
-                Kernel::current(&make.call1((threads,))?.cast_into::<Kernel>()?)
+    /// The kernel that a call launches: compiled for blocks of the threads that the call says,
+    /// where its shapes fit no others (E0319).
+    fn called<'py>(slf: &Bound<'py, Kernel>, named: Option<&Bound<'py, PyDict>>) -> PyResult<Bound<'py, Kernel>> {
+        let needs_blocks = &slf.get().needs_blocks;
+        let known = needs_blocks.load(Ordering::Relaxed);
+        if !known {
+            match Kernel::current(slf) {
+                Err(error) if is_about_shapes(slf.py(), &error) => needs_blocks.store(true, Ordering::Relaxed),
+                made => return made,
             }
-            _ => Err(error),
+        }
+        let threads = named.map(|named| named.get_item(BLOCK_DIM)).transpose()?.flatten();
+        match (threads, slf.getattr_opt("_kc_for_blocks")?) {
+            (Some(threads), Some(make)) => Kernel::current(&make.call1((threads,))?.cast_into::<Kernel>()?),
+            _ => Kernel::current(slf),
         }
     }
 
@@ -201,7 +204,13 @@ impl Kernel {
 impl Kernel {
     #[new]
     fn new(load: Py<PyAny>) -> Kernel {
-        Kernel { load, ready: OnceLock::new(), others: Mutex::default(), successor: OnceLock::new() }
+        Kernel {
+            load,
+            ready: OnceLock::new(),
+            others: Mutex::default(),
+            successor: OnceLock::new(),
+            needs_blocks: AtomicBool::new(false),
+        }
     }
 
     /// Runs the kernel for every thread of `dim`.
@@ -316,6 +325,11 @@ fn about<'py>(
     Ok(dict)
 }
 
+/// Whether shapes do not fit, as those do that are of the threads of a block.
+fn is_about_shapes(py: Python<'_>, error: &PyErr) -> bool {
+    error.value(py).getattr("code").and_then(|code| code.extract::<String>()).is_ok_and(|code| code == "E0319")
+}
+
 /// The argument of a call that says how many threads a block has.
 const BLOCK_DIM: &str = "block_dim";
 
@@ -336,7 +350,7 @@ pub fn call<'py>(
     named: Option<&Bound<'py, PyDict>>,
 ) -> PyResult<Called<'py>> {
     let py = args.py();
-    let kernel = &Kernel::current(kernel).or_else(|error| Kernel::for_blocks(kernel, named, error))?;
+    let kernel = &Kernel::called(kernel, named)?;
     let ready = kernel.get().ready(py)?;
     let params = ready.kernel.signature().params();
     let count = args.len();

@@ -43,6 +43,19 @@ def test_a_launch_says_how_many():
         layer(96, w, b, x, y, block_dim=16)
 
 
+def test_each_size_is_compiled_once(monkeypatch):
+    w, b, x = given(64)
+    y = np.zeros((4, 64), np.float32)
+    layer(64, w, b, x, y, block_dim=THREADS)
+
+    def compiled(*_):
+        raise AssertionError("compiled again")
+
+    monkeypatch.setattr(kc._native, "compile", compiled)
+    layer(64, w, b, x, y, block_dim=THREADS)
+    layer.grad(64, w, b, x, y, block_dim=THREADS, grads={"y": 1.0})
+
+
 def test_its_gradient():
     w, b, x = given(64)
     y = np.zeros((4, 64), np.float32)

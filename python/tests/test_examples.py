@@ -254,7 +254,7 @@ def test_smoke_volume():
     smoke_volume.velocities(len(x), one, x, v)
     blows = 2.0 * 0.7**2 / (2.0 * (0.7**2 + (x[:, 2] - 0.1) ** 2 + 0.14**2) ** 1.5)
     np.testing.assert_allclose(v, np.stack([0.0 * blows, 0.0 * blows, blows], axis=1), rtol=1e-5, atol=1e-6)
-    # No time moves no smoke, but for the rounding of places.
+    # A step of no time moves nothing beyond rounding.
     tiles, values = smoke.tiles, smoke.values()
     smoke.step(0.0)
     assert (smoke.tiles == tiles).all()

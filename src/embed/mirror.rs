@@ -135,8 +135,7 @@ impl Kept for Copies {
 
     fn restore_gradient(&self, arguments: &mut Arguments, array: usize) -> Result<()> {
         let Some((at, _)) = arguments.gradient_memory(array) else { return Ok(()) };
-        let part = self.parts.iter().filter(|part| part.0 == at);
-        part.into_iter().try_for_each(|&(at, copy, bytes)| {
+        self.parts.iter().filter(|part| part.0 == at).try_for_each(|&(at, copy, bytes)| {
             // SAFETY: as above.
             unsafe { self.card.copy(at, (&self.card, copy), bytes, self.stream) }
         })

@@ -23,8 +23,8 @@ impl<'a> RunTime<'a> {
     pub fn new(function: &'a Function, uniformity: &'a Uniformity) -> RunTime<'a> {
         let mut loops = IdMap::default();
         function.walk(function.entry, &mut |id, inst| {
-            if let Op::For { body, .. } | Op::While { body, .. } = inst.op {
-                inst.op.blocks().into_iter().chain([body]).for_each(|block| _ = loops.insert(block, id));
+            if matches!(inst.op, Op::For { .. } | Op::While { .. }) {
+                inst.op.blocks().into_iter().for_each(|block| _ = loops.insert(block, id));
             }
         });
         RunTime { function, uniformity, loops }
