@@ -126,6 +126,38 @@ def test_tf32_is_refused_unless_allowed():
     assert limits.first_wrong(limits.result(one, "scaled", values, [], allow_tf32=True), found)[0] is None
 
 
+@pytest.mark.parametrize("number", [23, 24, 33, 34, 35, 40, 97])
+def test_wrong_gradients_are_refused(number):
+    """Those that lack a term, and those that are off by one part in a thousand."""
+    one = task(number)
+    settings = one.settings("prime")
+    for kind in ("randn", "rand"):
+        values, weights = inputs.inputs(one, "prime", kind, 3), inputs.parameters(one, "prime", 3)
+        dy = inputs.generator(6).standard_normal(reference.forward(one.op, values, weights, settings).shape).astype(np.float32)
+        exact = limits.gradients(one, "prime", values, weights, dy)[0]
+        found = reference.backward(one.op, values, weights, settings, dy)[0]
+        assert limits.first_wrong(exact, found)[0] is None, kind
+        for wrong in [found * np.float32(1.001), *_lacking(one, values, weights, dy)]:
+            assert wrong.shape == found.shape and limits.first_wrong(exact, wrong)[0] is not None, kind
+
+
+def _lacking(one, values, weights, dy):
+    """Gradients without what goes through a sum: the exponentials', the mean's, the variance's."""
+    from kc.bench.reference import products, rows
+
+    x = values[0]
+    if one.op in ("softmax", "log_softmax"):
+        return [rows.softmax(x) * dy if one.op == "softmax" else dy]
+    if one.op == "attention":
+        q, k, v = values
+        dp = np.matmul(dy, np.swapaxes(v, -1, -2))
+        return [np.matmul(products.weights(q, k) * dp / math.sqrt(q.shape[-1]), k).astype(np.float32)]
+    y, r, axes = rows.normalised(one.op, x, one.settings("prime"))
+    g = (dy * rows.affine(one.op, weights)[0] if weights else dy).reshape(y.shape)
+    mean, along = g.mean(axis=axes, keepdims=True), y * (g * y).mean(axis=axes, keepdims=True)
+    return [(r * part).reshape(x.shape) for part in (g, g - mean, g - along)]
+
+
 def test_list():
     code, text = run("list", "--family", "softmax")
     assert code == 0 and len(text.splitlines()) == 2 and "4096x393216" in text

@@ -12,7 +12,8 @@ be off by its own rounding.
 
 Gradients are sums of products of intermediate results, each rounded: sixteen times those errors, at
 least 1e-5. Those of softmax and of normalisations are differences of terms as large as ``dy y /
-x``, and may be off by four units of these.
+x``, and may be off by four units of these; the element that answers subtract from all others by
+the rounding of the sum that it collects (``reference/rounding.py``).
 
 In a chain of operations (level 2) the rounding of a product goes through the steps behind it. Where
 a derivative jumps, rounding decides which side an element is on.
@@ -26,6 +27,7 @@ import numpy as np
 
 from . import reference
 from .inputs import generator, tf32
+from .reference import rounding
 
 _UNIT = 2.0**-24
 #: Half a unit in the last place of a result of this type, of its largest element, with room for one
@@ -87,11 +89,15 @@ def gradients(task, which, inputs, parameters, dy, dtype="float32", allow_tf32=F
 
     more = [beside(share), beside(-share)] if task.op == "chain" else []
     exact = _exact(task, which, run, [*inputs, dy], parameters, dtype, allow_tf32, False, 16, 1e-5, more)
-    if task.family in ("norm", "softmax"):
-        with np.errstate(all="ignore"):
-            y = reference.forward(task.op, _cast(inputs, np.float64), _cast(parameters, np.float64), settings)
-        terms = np.abs(dy).max() * np.abs(y).max() / max(np.abs(inputs[0]).max(), 1e-30)
-        exact[0].tolerance = np.maximum(exact[0].tolerance, 4 * _UNIT * terms)
+    wide_inputs, wide_parameters = _cast(inputs, np.float64), _cast(parameters, np.float64)
+    with np.errstate(all="ignore"):
+        if task.family in ("norm", "softmax"):
+            y = reference.forward(task.op, wide_inputs, wide_parameters, settings)
+            terms = np.abs(dy).max() * np.abs(y).max() / max(np.abs(inputs[0]).max(), 1e-30)
+            exact[0].tolerance = np.maximum(exact[0].tolerance, 4 * _UNIT * terms)
+        for one, at in zip(exact, rounding.collected(task.op, wide_inputs, wide_parameters, settings, _cast([dy], np.float64)[0])):
+            if at is not None:
+                one.tolerance = one.tolerance + np.nan_to_num(at)
     return exact
 
 

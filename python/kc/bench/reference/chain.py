@@ -61,7 +61,7 @@ def _logsumexp(inputs, parameters, settings):
 
 
 def _logsumexp_backward(inputs, parameters, settings, dy):
-    return [rows._softmax(inputs[0]) * dy.reshape(-1, 1)]
+    return [rows.softmax(inputs[0]) * dy.reshape(-1, 1)]
 
 
 def _sum_backward(inputs, parameters, settings, dy):

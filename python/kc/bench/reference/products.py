@@ -45,7 +45,7 @@ def _diagonal_backward(inputs, parameters, settings, dy):
     return [(dy * inputs[1]).sum(axis=1), inputs[0][:, None] * dy]
 
 
-def _weights(q, k):
+def weights(q, k):
     s = np.matmul(q, np.swapaxes(k, -1, -2)) / math.sqrt(q.shape[-1])
     s = s - s.max(axis=-1, keepdims=True)
     e = np.exp(s)
@@ -54,12 +54,12 @@ def _weights(q, k):
 
 def _attention(inputs, parameters, settings):
     q, k, v = inputs
-    return np.matmul(_weights(q, k), v)
+    return np.matmul(weights(q, k), v)
 
 
 def _attention_backward(inputs, parameters, settings, dy):
     q, k, v = inputs
-    p = _weights(q, k)
+    p = weights(q, k)
     dp = np.matmul(dy, np.swapaxes(v, -1, -2))
     ds = (p * (dp - (dp * p).sum(axis=-1, keepdims=True)) / math.sqrt(q.shape[-1])).astype(q.dtype)
     return [np.matmul(ds, k), np.matmul(np.swapaxes(ds, -1, -2), q), np.matmul(np.swapaxes(p, -1, -2), dy)]

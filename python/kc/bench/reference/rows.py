@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 
 
-def _softmax(x):
+def softmax(x):
     e = np.exp(x - x.max(axis=1, keepdims=True))
     return e / e.sum(axis=1, keepdims=True)
 
 
 def _softmax_backward(inputs, parameters, settings, dy):
-    y = _softmax(inputs[0])
+    y = softmax(inputs[0])
     return [y * (dy - (dy * y).sum(axis=1, keepdims=True))]
 
 
@@ -21,10 +21,12 @@ def _log_softmax(inputs, parameters, settings):
 
 
 def _log_softmax_backward(inputs, parameters, settings, dy):
-    return [dy - _softmax(inputs[0]) * dy.sum(axis=1, keepdims=True)]
+    return [dy - softmax(inputs[0]) * dy.sum(axis=1, keepdims=True)]
 
 
 # Normalisations to mean 0 and variance 1: they differ in which axes are taken together.
+
+CENTRED = ("batch_norm", "instance_norm", "group_norm", "layer_norm")
 
 
 def _view(op, x, settings):
@@ -41,14 +43,14 @@ def _view(op, x, settings):
     return (n, g, c // g, *x.shape[2:]), (2, 3, 4)
 
 
-def _affine(op, parameters):
+def affine(op, parameters):
     """Weight and bias, in shapes that go beside the array."""
     if not parameters:
         return None
     return [p if op == "layer_norm" else p.reshape(1, -1, 1, 1) for p in parameters]
 
 
-def _normalised(op, x, settings):
+def normalised(op, x, settings):
     shape, axes = _view(op, x, settings)
     v = x.reshape(shape)
     d = v - v.mean(axis=axes, keepdims=True)
@@ -58,19 +60,19 @@ def _normalised(op, x, settings):
 
 def _norm(op):
     def forward(inputs, parameters, settings):
-        y = _normalised(op, inputs[0], settings)[0].reshape(inputs[0].shape)
-        affine = _affine(op, parameters)
-        return y if affine is None else y * affine[0] + affine[1]
+        y = normalised(op, inputs[0], settings)[0].reshape(inputs[0].shape)
+        both = affine(op, parameters)
+        return y if both is None else y * both[0] + both[1]
 
     def backward(inputs, parameters, settings, dy):
         x = inputs[0]
-        y, r, axes = _normalised(op, x, settings)
-        affine = _affine(op, parameters)
+        y, r, axes = normalised(op, x, settings)
+        both = affine(op, parameters)
         more = []
-        if affine is not None:
+        if both is not None:
             over = (0,) if op == "layer_norm" else (0, 2, 3)
             more = [(dy * y.reshape(x.shape)).sum(axis=over), dy.sum(axis=over)]
-            dy = dy * affine[0]
+            dy = dy * both[0]
         g = dy.reshape(y.shape)
         dx = r * (g - g.mean(axis=axes, keepdims=True) - y * (g * y).mean(axis=axes, keepdims=True))
         return [dx.reshape(x.shape), *more]
@@ -160,7 +162,7 @@ def _no_gradient(inputs, parameters, settings, dy):
 
 
 OPERATIONS = {
-    "softmax": (lambda i, p, s: _softmax(i[0]), _softmax_backward),
+    "softmax": (lambda i, p, s: softmax(i[0]), _softmax_backward),
     "log_softmax": (_log_softmax, _log_softmax_backward),
     **{op: _norm(op) for op in ("batch_norm", "instance_norm", "group_norm", "layer_norm")},
     "rms_norm": (_rms, _rms_backward),
