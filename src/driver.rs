@@ -141,7 +141,31 @@ impl Compilation {
         self.select(&request.kernels);
         let Compilation { module, timings, .. } = self;
         timings.time("simplify", || passes::simplify(module));
+        self.refuse_grid_syncs();
         self.go_through_threads(threads, &launched, request);
+    }
+
+    /// Refuses kernels that wait for all threads of the launch where some threads do not come, or
+    /// where a block is one thread.
+    fn refuse_grid_syncs(&mut self) {
+        let Compilation { module, diagnostics, kernels, .. } = self;
+        let waits: Vec<(ir::FuncId, Span)> =
+            module.kernels().filter_map(|(id, _)| Some((id, module.grid_sync_below(id)?))).collect();
+        if waits.is_empty() {
+            return;
+        }
+        let some = analysis::barriers::divergent(module);
+        for (id, at) in waits {
+            let kernel = &module.functions[id];
+            let divergent = some.iter().find(|found| found.of_grid && found.kernel == id);
+            diagnostics.push(match divergent {
+                _ if kernel.by_block => messages::grid_sync_in_block(&kernel.source_name, at),
+                Some(found) => messages::grid_sync_of_some(&kernel.source_name, found.span),
+                None => continue,
+            });
+            kernels.retain(|name| *name != kernel.source_name);
+        }
+        passes::select(module, |entry| kernels.contains(&entry.source_name));
     }
 
     /// Brings kernels whose threads have values of their own into the form of a block.
@@ -413,7 +437,7 @@ fn drop_echoes(diagnostics: &mut Diagnostics, alone: &[Span]) {
 
 /// Barriers that only some threads of a block come to, as faults of the module.
 fn waits_together(module: &Module) -> Result<(), Vec<String>> {
-    let faults = analysis::barriers::divergent(module);
+    let faults: Vec<String> = analysis::barriers::divergent(module).into_iter().map(|found| found.text).collect();
     if faults.is_empty() { Ok(()) } else { Err(faults) }
 }
 

@@ -29,6 +29,22 @@ def block_dim() -> int32:
 
 
 @intrinsic
+@no_grad("it has no value")
+def grid_sync():
+    """All threads of the launch come here before one goes on: what they stored in arrays, the others see then. kc's own.
+
+    On GPUs (cooperative launches, which have room for all threads at once), the simulator and the interpreter.
+
+    ```python
+    i = wp.tid()
+    data[i] = 1.0
+    wp.grid_sync()
+    wp.expect_eq(data[0], 1.0)
+    ```
+    """
+
+
+@intrinsic
 @no_grad("integers")
 def range(stop: int32):
     """In `for i in range(stop)`: the integers from 0 to before `stop`.

@@ -55,6 +55,11 @@ def small(x: wp.array(dtype=wp.int8)):
     wp.atomic_add(x, 0, wp.int8(1))
 
 @wp.kernel
+def waits(x: wp.array(dtype=float)):
+    x[wp.tid()] = 1.0
+    wp.grid_sync()
+
+@wp.kernel
 def tiled(x: wp.array(dtype=float)):
     t = wp.tile_load(x, shape=40000)
     wp.tile_store(x, t + wp.tile_scan_inclusive(t))
@@ -222,6 +227,7 @@ const RUNS: &[(Code, &[&str])] = &[
         &["compile", "k.py", "-k", "square", "--emit", "ptx", "--arch", "sm_75", "--tensor-cores", "tf32", "-o", "out"],
     ),
     (Code::E0822, &["compile", "k.py", "-k", "tiled", "--emit", "ptx", "-o", "out"]),
+    (Code::E0824, &["compile", "k.py", "-k", "waits", "--emit", "obj", "-o", "out"]),
     (Code::E0901, &["check", "absent.py"]),
     (Code::E0902, &["check", "bytes.py"]),
     (Code::E0903, &["check", "large.py"]),

@@ -37,6 +37,8 @@ pub struct Driver {
     pub broken: Vec<Option<Status>>,
     /// By device: where kernels allocate memory, and what they have.
     pub arenas: Vec<Option<(Arena, Vec<Piece>)>>,
+    /// Through which the blocks of a cooperative launch wait for each other, of devices that had one.
+    pub workspaces: Vec<u64>,
     pub contexts: Table<Context>,
     pub modules: Table<Module>,
     pub functions: Table<Function>,
@@ -242,6 +244,7 @@ impl Driver {
             heap,
             broken: vec![None; settings.devices],
             arenas: vec![None; settings.devices],
+            workspaces: vec![0; settings.devices],
             contexts: Table::new("context", 1, Status::InvalidContext),
             modules: Table::new("module", 2, Status::InvalidHandle),
             functions: Table::new("function", 3, Status::InvalidHandle),

@@ -214,6 +214,24 @@ impl Driver {
         Ok(())
     }
 
+    /// The words of a device's cooperative launches. One pair does for all of them: here one launch
+    /// runs at a time.
+    fn workspace(&mut self, device: usize) -> Result<u64> {
+        const BYTES: u64 = 8;
+        if self.workspaces[device] == 0 {
+            let (zone, origin) = (Zone::Device(device), self.origin());
+            let start = self.heap.give(zone, Kind::Variable, BYTES, BYTES, origin);
+            self.workspaces[device] = start.map_err(|full| self.no_memory(zone, BYTES as usize, full))?;
+        }
+        let start = self.workspaces[device];
+        let at: *mut u64 = std::ptr::with_exposed_provenance_mut(start as usize);
+        // SAFETY: the block has so many bytes, and no launch runs now: one that ended by an error may
+        // have left what is no zero.
+        unsafe { at.write_unaligned(0) };
+        self.heap.mark(start, BYTES, true);
+        Ok(start)
+    }
+
     /// Takes back all that kernels of a device have allocated.
     pub fn close_arena(&mut self, device: usize) {
         if let Some((arena, _)) = self.arenas[device].take() {
@@ -271,7 +289,10 @@ pub fn cooperative(
 ) -> Result {
     let form = Form::new([gx, gy, gz], [bx, by, bz], shared);
     driver.fits_at_once(function, &form)?;
-    kernel(driver, function, gx, gy, gz, bx, by, bz, shared, stream, each, In::from_address(0))
+    let device = driver.device_of_stream(stream)?;
+    let form = Form { workspace: driver.workspace(device)?, ..form };
+    let launch = driver.prepare(function, form, each, In::from_address(0))?;
+    driver.submit(stream, Operation::Launch(launch))
 }
 
 /// `CUlaunchConfig`.
@@ -309,11 +330,15 @@ pub fn kernel_with(
     extra: In<usize>,
 ) -> Result {
     let config = config.get()?;
-    let form = config.form()?;
-    if config.asks_for(COOPERATIVE)?.is_some_and(|value| value[0] != 0) {
+    let mut form = config.form()?;
+    let cooperative = config.asks_for(COOPERATIVE)?.is_some_and(|value| value[0] != 0);
+    if cooperative {
         driver.fits_at_once(function, &form)?;
     }
-    driver.device_of_stream(config.stream)?;
+    let device = driver.device_of_stream(config.stream)?;
+    if cooperative {
+        form.workspace = driver.workspace(device)?;
+    }
     let launch = driver.prepare(function, form, each, extra)?;
     driver.submit(config.stream, Operation::Launch(launch))
 }

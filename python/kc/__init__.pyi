@@ -1413,6 +1413,23 @@ def grad(function: Any) -> Any:
     """
     ...
 
+def grid_sync() -> Any:
+    """
+    kc.grid_sync()
+
+        All threads of the launch come here before one goes on: what they stored in arrays, the others see then. kc's own.
+
+        On GPUs (cooperative launches, which have room for all threads at once), the simulator and the interpreter.
+
+        ```python
+        i = kc.tid()
+        data[i] = 1.0
+        kc.grid_sync()
+        kc.expect_eq(data[0], 1.0)
+        ```
+    """
+    ...
+
 def hash_grid_point_id(id: Any, index: Any) -> Any:
     """
     kc.hash_grid_point_id(id: uint64, index: int32) -> int32

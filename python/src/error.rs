@@ -102,7 +102,7 @@ pub fn raise(py: Python<'_>, error: &kc::Error) -> PyErr {
                 facts.set_item("index", index)?;
                 facts.set_item("extent", count)?;
             }
-            Some(TrapKind::Assert { .. }) | None => {}
+            Some(TrapKind::Assert { .. } | TrapKind::Waits { .. }) | None => {}
         }
         Ok(())
     };

@@ -7,10 +7,21 @@ use std::collections::{BTreeSet, HashSet};
 use super::effects::{EffectTable, effects};
 use super::uniformity::{Coordinates, Dependence, Uniformity};
 use crate::ir::*;
+use crate::source::Span;
 
-/// A line for each barrier, or call of a function with one, that only some threads of a kernel may
-/// come to.
-pub fn divergent(module: &Module) -> Vec<String> {
+/// A barrier, or a call of a function with one, that only some threads of a kernel may come to.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Divergent {
+    /// A line that says so.
+    pub text: String,
+    pub kernel: FuncId,
+    pub span: Span,
+    /// It waits for all threads of the launch, and not for those of a block alone.
+    pub of_grid: bool,
+}
+
+/// All of them in a module.
+pub fn divergent(module: &Module) -> Vec<Divergent> {
     let barriers = |function: &Function| {
         let mut any = false;
         function.walk(function.entry, &mut |_, inst| {
@@ -26,8 +37,10 @@ pub fn divergent(module: &Module) -> Vec<String> {
     if !module.functions.ids().any(waits) {
         return Vec::new();
     }
-    let mut search = Search { module, effects: effects(module), seen: HashSet::new(), found: BTreeSet::new() };
+    let mut search =
+        Search { module, effects: effects(module), kernel: FuncId(0), seen: HashSet::new(), found: BTreeSet::new() };
     for (id, _) in module.kernels() {
+        search.kernel = id;
         search.function(id, &[]);
     }
     search.found.into_iter().collect()
@@ -39,9 +52,11 @@ struct HasBarrier(bool);
 struct Search<'m> {
     module: &'m Module,
     effects: EffectTable,
+    /// Where the search began.
+    kernel: FuncId,
     /// Functions, with what their arguments depend on.
     seen: HashSet<(FuncId, Vec<Dependence>)>,
-    found: BTreeSet<String>,
+    found: BTreeSet<Divergent>,
 }
 
 impl Search<'_> {
@@ -63,23 +78,30 @@ impl Search<'_> {
             // CUDA text may wait: what it does is unknown.
             let is_text = matches!(op, Op::Call(callee, _) if self.module.functions[*callee].native.is_some());
             if !is_text && !control.is_empty() {
-                self.report(function, op, control);
+                self.report(function, inst, control);
             }
         }
     }
 
-    fn report(&mut self, function: &Function, op: &Op, control: Coordinates) {
+    fn report(&mut self, function: &Function, inst: InstId, control: Coordinates) {
+        let Inst { op, span, .. } = &function.insts[inst];
+        let of_grid = match op {
+            Op::Call(callee, _) => self.module.grid_sync_below(*callee).is_some(),
+            op => matches!(op, Op::GridSync),
+        };
         let what = if let Op::Call(callee, _) = op {
             format!("a call of `{}`, which has a barrier,", self.module.functions[*callee].source_name)
         } else {
             "a barrier".to_string()
         };
+        let threads = if of_grid { "the launch" } else { "a block" };
         let along: Vec<String> = (0..4).filter(|&n| control.contains(n)).map(|n| n.to_string()).collect();
-        self.found.insert(format!(
-            "in `{}`, only some threads of a block come to {what} for which their index along dimension {} decides; the others would wait \
-             for ever",
+        let text = format!(
+            "in `{}`, only some threads of {threads} come to {what} for which their index along dimension {} decides; the others would \
+             wait for ever",
             function.source_name,
             along.join(" and "),
-        ));
+        );
+        self.found.insert(Divergent { text, kernel: self.kernel, span: *span, of_grid });
     }
 }

@@ -228,6 +228,11 @@ impl Work<'_> {
             self.found.push(analysis::refuse::limit(span, what));
             return;
         }
+        if let Some(span) = self.module.grid_sync_below(id) {
+            let what = "`grid_sync`, behind which threads read what others wrote: two launches have gradients";
+            self.found.push(analysis::refuse::limit(span, what.to_string()));
+            return;
+        }
         let Some(mut normal) = self.normal_form(id) else { return };
         let structs = &self.module.structs;
         if !self.options.parameters || !normal.params().iter().any(|&p| normal.ty(p).holds_floats(structs)) {

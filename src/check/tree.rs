@@ -159,6 +159,8 @@ pub enum StmtKind {
         condition: Expr,
         body: Vec<Stmt>,
     },
+    /// See [`crate::ir::Op::GridSync`].
+    GridSync,
     /// See [`crate::ir::Check::Together`].
     Together {
         begins: bool,

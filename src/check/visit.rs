@@ -90,7 +90,7 @@ pub fn expressions<'a>(stmt: &'a Stmt, f: &mut dyn FnMut(&'a Expr)) {
         | StmtKind::Assert { condition: expr, .. } => f(expr),
         StmtKind::For { start, end, step, .. } => [start, end, step].into_iter().for_each(f),
         StmtKind::Return(values) | StmtKind::Print { args: values, .. } => values.iter().for_each(f),
-        StmtKind::Together { .. } | StmtKind::Break | StmtKind::Continue => {}
+        StmtKind::GridSync | StmtKind::Together { .. } | StmtKind::Break | StmtKind::Continue => {}
     }
 }
 

@@ -27,6 +27,13 @@ pub fn shared<'m>(
     if let Some(message) = tensor.missing() {
         return Err(CodegenError { code: Code::E0823, message, span: None });
     }
+    for &kernel in kernels.iter().filter(|&&kernel| module.functions[kernel].by_block) {
+        if let Some(span) = module.grid_sync_below(kernel) {
+            let name = &module.functions[kernel].source_name;
+            let message = format!("kernel `{name}` has tiles, and waits for all threads of the launch");
+            return Err(CodegenError { code: Code::E0824, message, span: Some(span) });
+        }
+    }
     let made = block_threads::shared(module, kernels, tensor).map_err(|refused| {
         let name = &module.functions[refused.kernel].source_name;
         let message = format!("kernel `{name}` has no form for the threads of a block: {}", refused.why);

@@ -373,6 +373,7 @@ impl Case<'_> {
                 let cause = match trap.kind {
                     interp::TrapKind::OutOfBounds | interp::TrapKind::Component => "out of bounds",
                     interp::TrapKind::Assert => "assertion",
+                    interp::TrapKind::Waits => "a barrier without end",
                     interp::TrapKind::StepLimit => "too many steps",
                 };
                 Err(Rejection::new(cause, trap.message))

@@ -154,6 +154,7 @@ codes! {
     E0821 "native-text" "a kernel that calls CUDA text, for another output";
     E0822 "tiles-on-gpu" "tiles that the threads of a GPU's block cannot share";
     E0823 "no-tensor-cores" "instructions for matrices that the architecture has not";
+    E0824 "grid-sync" "threads of a launch that wait for each other, where they cannot";
     E0830 "ptx-malformed" "a text that is no PTX";
     E0831 "ptx-unknown" "PTX that the simulator does not know";
 

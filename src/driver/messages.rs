@@ -14,6 +14,22 @@ pub(super) fn no_thread_loops(message: &str, help: &str) -> Diagnostic {
     Diagnostic::new(Code::E0321, message).help(help)
 }
 
+/// A kernel that computes once for each block waits for all threads of the launch.
+pub(super) fn grid_sync_in_block(kernel: &str, at: Span) -> Diagnostic {
+    let message = format!("`{kernel}` has tiles, or calls of a whole block, and waits for all threads of the launch");
+    Diagnostic::new(Code::E0824, message)
+        .label(at, "here")
+        .help("make two kernels of it: launches of one stream follow each other")
+}
+
+/// Threads differ in whether they come to a barrier of the launch.
+pub(super) fn grid_sync_of_some(kernel: &str, at: Span) -> Diagnostic {
+    let message = format!("only some threads of `{kernel}` come to `grid_sync`, and would wait for ever");
+    Diagnostic::new(Code::E0824, message)
+        .label(at, "the number of a thread decides whether it comes here")
+        .help("let all threads come here: put the work under the condition, and the barrier after it")
+}
+
 /// A kernel is taken to have coordinates of blocks; `otherwise` is what is wrong with those of
 /// threads.
 pub(super) fn coordinates_of_blocks(kernel: &str, threads: u32, otherwise: &str) -> Diagnostic {

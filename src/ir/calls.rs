@@ -2,6 +2,7 @@
 
 use super::{FuncId, Function, Inst, InstId, Module, Op};
 use crate::ids::{IdSet, IdVec};
+use crate::source::Span;
 
 impl Function {
     /// The instructions that call, in order. None if there is also a call that is in no block.
@@ -70,5 +71,20 @@ impl Module {
     /// calls, itself or through others, and of which `test` holds.
     pub fn native_below(&self, from: FuncId, test: impl Fn(FuncId) -> bool) -> Option<FuncId> {
         self.reached_from(from).into_iter().find(|&id| self.functions[id].native.is_some() && test(id))
+    }
+
+    /// Where a function, or one that it calls, waits for all threads of the launch
+    /// ([`Op::GridSync`]).
+    pub fn grid_sync_below(&self, from: FuncId) -> Option<Span> {
+        self.reached_from(from).into_iter().find_map(|id| {
+            let function = &self.functions[id];
+            let mut found = None;
+            function.walk(function.entry, &mut |_, inst| {
+                if matches!(inst.op, Op::GridSync) && found.is_none() {
+                    found = Some(inst.span);
+                }
+            });
+            found
+        })
     }
 }

@@ -70,10 +70,10 @@ macro_rules! accesses {
     };
 }
 
-/// What the threads of a block do together.
+/// What the threads of a block, or of a launch, do together.
 macro_rules! together {
     () => {
-        $crate::ir::Op::Barrier | $crate::ir::Op::Product(..) | $crate::ir::Op::Copy(..)
+        $crate::ir::Op::Barrier | $crate::ir::Op::GridSync | $crate::ir::Op::Product(..) | $crate::ir::Op::Copy(..)
     };
 }
 

@@ -213,6 +213,9 @@ pub enum Op {
     /// Waits for all threads of the block; what they wrote before it, all of them see behind it
     /// (rule 19).
     Barrier,
+    /// Waits for all threads of the launch; what they wrote before it, all of them see behind it
+    /// (rule 26).
+    GridSync,
     /// A product of matrices that the block computes together (rule 22): `c`, then `a` and `b`
     /// where it multiplies, then what is in registers where that is given.
     Product(Product, Values),
@@ -288,7 +291,8 @@ macro_rules! each_operand {
             | Op::ThreadInBlock
             | Op::LocalArray
             | Op::SharedArray
-            | Op::Barrier => {}
+            | Op::Barrier
+            | Op::GridSync => {}
             Op::Unary(_, a)
             | Op::Cast(a)
             | Op::Bitcast(a)
@@ -508,6 +512,7 @@ impl Clone for Op {
             }
             Op::While { init, condition, body } => Op::While { init: list(init), condition: *condition, body: *body },
             Op::Barrier => Op::Barrier,
+            Op::GridSync => Op::GridSync,
             Op::Product(product, args) => Op::Product(*product, list(args)),
             Op::Copy(size, args) => Op::Copy(*size, list(args)),
             Op::Exchange(exchange, args) => Op::Exchange(*exchange, list(args)),

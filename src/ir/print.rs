@@ -550,6 +550,7 @@ impl<'a> Printer<'a> {
                 self.also(*new);
             }
             Op::Barrier => self.put("barrier"),
+            Op::GridSync => self.put("grid_sync"),
             Op::Product(product, args) => {
                 let [rows, columns, inner] = product.size;
                 let (part, unit) = (product.part.name(), product.unit.name());

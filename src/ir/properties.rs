@@ -149,6 +149,15 @@ impl Op {
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => CONTROL,
 
             Op::Barrier => Properties { convergent: true, synchronises: true, cost: Cost::Slow, ..VALUE },
+            // What other blocks wrote, and may still read, is any memory.
+            Op::GridSync => Properties {
+                reads: true,
+                writes: true,
+                convergent: true,
+                synchronises: true,
+                cost: Cost::Slow,
+                ..VALUE
+            },
             Op::Product(product, _) => {
                 let writes = product.part.writes();
                 Properties { reads: true, writes, convergent: true, cost: Cost::Memory, ..VALUE }
@@ -195,7 +204,7 @@ impl Op {
             Op::Yield(_) | Op::Break(_) | Op::Continue(_) | Op::Return(_) => {}
             // Made behind differentiation.
             Op::Product(..) | Op::Copy(..) | Op::Exchange(..) => {}
-            Op::Barrier | Op::Print { .. } | Op::Assert { .. } | Op::Check(..) => {}
+            Op::Barrier | Op::GridSync | Op::Print { .. } | Op::Assert { .. } | Op::Check(..) => {}
         }
         list
     }
@@ -275,6 +284,7 @@ mod tests {
             Op::Atomic { op: AtomicOp::Add, access: access(), value: v },
             Op::AtomicCas { access: access(), expected: v, new: v },
             Op::Barrier,
+            Op::GridSync,
             Op::Print { format: String::new(), args: Values::new() },
             Op::Assert { condition: v, message: String::new() },
             Op::Check(Check::Component { count: 3, name: String::new() }, Values::from_slice(&[v])),

@@ -72,6 +72,9 @@ impl<'a> Lowering<'a> {
                 self.b.span = stmt.span;
                 self.leave_function(SmallVec::from_slice(&values));
             }
+            StmtKind::GridSync => {
+                self.b.effect(Op::GridSync);
+            }
             StmtKind::Together { begins } => {
                 self.b.effect(Op::Check(Check::Together { begins: *begins }, Default::default()));
             }

@@ -93,6 +93,8 @@ pub fn is_special(name: &str) -> bool {
             | "total_smem_size"
             | "cluster_ctarank"
             | "cluster_nctarank"
+            | "envreg1"
+            | "envreg2"
     ) || is_vector(name)
 }
 
@@ -117,7 +119,8 @@ pub const VECTORS: [[&str; 3]; 8] = [
 pub fn is_rare(name: &str) -> bool {
     const BEGINNINGS: [&str; 5] = ["envreg", "is_explicit_cluster", "aggr_smem_size", "reserved_smem", "current_graph"];
     let counts = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
-    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) || name.strip_prefix("pm").is_some_and(counts)
+    BEGINNINGS.iter().any(|beginning| name.starts_with(beginning)) && !is_special(name)
+        || name.strip_prefix("pm").is_some_and(counts)
 }
 
 /// The registers of a function so far.

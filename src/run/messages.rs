@@ -60,6 +60,19 @@ pub(super) fn assertion(thread: &str, message: &str, at: Span) -> Diagnostic {
     Diagnostic::new(Code::E1102, format!("assertion failed in thread ({thread}){text}")).label(at, "does not hold")
 }
 
+/// A thread waits for all others of the launch, and one has ended.
+pub(super) fn waits_for_ever(thread: &str, message: &str, at: Span) -> Diagnostic {
+    Diagnostic::new(Code::E1114, format!("{message}: thread ({thread})")).label(at, "waits here")
+}
+
+/// Threads wait for each other, and there are more than the device runs together; `most` says how
+/// many it does.
+pub(super) fn too_many_to_wait(kernel: &str, launch: &str, most: &str) -> Fail {
+    let message = format!("all threads of `{kernel}` wait for each other at `grid_sync`: {launch}, and {most}");
+    let error = Diagnostic::new(Code::E1107, message);
+    Box::new(error.help("launch fewer threads, each of which loops over several elements"))
+}
+
 /// The race check looked at some threads of a launch only.
 pub(super) fn partly_checked(looked: &str, threads: &str, help: &str, kernel: Span) -> Diagnostic {
     let message =

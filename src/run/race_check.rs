@@ -125,7 +125,8 @@ impl Threads {
         {
             return Ok(None);
         }
-        if only_proves {
+        // Threads that wait for each other do not run one after the other.
+        if only_proves || module.grid_sync_below(self.forward).is_some() {
             return Ok(Some(0));
         }
         let watched: Vec<(u64, u64)> = arrays.iter().flat_map(|a| arguments.addresses(a, &module.structs)).collect();

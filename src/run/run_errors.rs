@@ -45,5 +45,6 @@ pub fn trap_of(trap: &Trap, thread: &[u64]) -> Diagnostic {
             messages::component_out_of_bounds(&whole, *index, *count as usize, &thread, trap.span)
         }
         TrapKind::Assert { message } => messages::assertion(&thread, message, trap.span),
+        TrapKind::Waits { message } => messages::waits_for_ever(&thread, message, trap.span),
     }
 }

@@ -719,6 +719,8 @@ pub enum Special {
     Zero,
     /// 1
     Ones,
+    /// What the driver tells a launch: half 1 and 2 of the address of a workspace, from the top.
+    Environment(usize),
     /// In a cluster: the rank of the block, and the blocks.
     RankInCluster,
     BlocksOfCluster,

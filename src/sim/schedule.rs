@@ -33,12 +33,15 @@ pub struct Form {
     pub dynamic_shared: u32,
     /// The blocks of a cluster; the grid is a multiple of it.
     pub cluster: [u32; 3],
+    /// Of a cooperative launch: the address of two words that are zero before and after it, through
+    /// whose second one its blocks wait for each other. 0: it is none.
+    pub workspace: u64,
 }
 
 impl Form {
     /// A launch whose blocks are clusters of their own.
     pub fn new(grid: [u32; 3], block: [u32; 3], dynamic_shared: u32) -> Form {
-        Form { grid, block, dynamic_shared, cluster: [1; 3] }
+        Form { grid, block, dynamic_shared, cluster: [1; 3], workspace: 0 }
     }
 
     /// The blocks of a cluster.
@@ -177,6 +180,8 @@ impl Machine<'_> {
             Special::MaskGt => u32::MAX.checked_shl(lane + 1).unwrap_or(0),
             Special::DynamicShared => form.dynamic_shared,
             Special::TotalShared => self.code.shared_bytes + form.dynamic_shared,
+            Special::Environment(1) => (form.workspace >> 32) as u32,
+            Special::Environment(_) => form.workspace as u32,
             Special::Zero => 0,
             Special::Ones => 1,
             Special::RankInCluster => warp.rank,

@@ -108,6 +108,7 @@ from kc import func_grad as func_grad
 from kc import func_replay as func_replay
 from kc import get_diag as get_diag
 from kc import grad as grad
+from kc import grid_sync as grid_sync
 from kc import hash_grid_point_id as hash_grid_point_id
 from kc import hash_grid_query as hash_grid_query
 from kc import hash_grid_query_next as hash_grid_query_next

@@ -54,6 +54,13 @@ def test_monte_carlo():
     assert there[1] == pytest.approx(here[1], rel=1e-9)
 
 
+def test_rod():
+    import rod
+
+    # NumPy rounds as often, and no product is fused with a sum.
+    np.testing.assert_allclose(rod.simulate(n=500, steps=20, threads=300), rod.by_launches(n=500, steps=20), atol=1e-6)
+
+
 @pytest.mark.two_gpus
 @pytest.mark.parametrize("devices", [["cuda"], ["cuda:0", "cuda:1"], ["cpu", "cuda:1"]])
 def test_filter(devices):

@@ -148,7 +148,7 @@ fn barriers_that_some_threads_do_not_come_to() {
         );
         let module = parse(&text).unwrap_or_else(|e| panic!("{e}\n{text}"));
         let found = super::super::barriers::divergent(&module);
-        let named: Vec<&str> = found.iter().filter_map(|line| line.split('`').nth(1)).collect();
+        let named: Vec<&str> = found.iter().filter_map(|found| found.text.split('`').nth(1)).collect();
         assert_eq!(named, expected, "{body}: {found:?}");
     }
 }

@@ -47,6 +47,8 @@ impl Reverse<'_> {
             values!()
             | arrays!()
             | Op::AtomicCas { .. }
+            // Kernels that have it are refused.
+            | Op::GridSync
             | Op::Product(..)
             | Op::Copy(..)
             | Op::Exchange(..)

@@ -27,6 +27,13 @@ impl Body<'_, '_> {
                 self.summary.by_thread = true;
                 Ok(Operand::Value(Expr::new(ExprKind::BlockDim, I32, span)))
             }
+            "grid_sync" => match given {
+                [] => {
+                    self.statement.pending.push(Stmt { kind: StmtKind::GridSync, span });
+                    Ok(Operand::Tuple(Vec::new()))
+                }
+                _ => self.arguments(name, "no arguments", given, span),
+            },
             "vector" => self.construct(TypeWord::Family(Family::Vector), given, span),
             "matrix" => self.construct(TypeWord::Family(Family::Matrix), given, span),
             "quaternion" => self.construct(TypeWord::Family(Family::Quaternion), given, span),

@@ -234,6 +234,7 @@ impl Translator<'_> {
             | Op::For { .. }
             | Op::While { .. }
             | Op::Barrier
+            | Op::GridSync
             | Op::Copy(..)
             | Op::Print { .. }
             | Op::Assert { .. }

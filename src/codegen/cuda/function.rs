@@ -382,6 +382,11 @@ impl<'a> Translator<'a> {
                 out.push(Stmt::Eval(Expr::call("__syncthreads", [])));
                 Ok(())
             }
+            Op::GridSync => {
+                let call = Expr::call(self.prelude.helper(Helper::GridSync), []);
+                out.push(Stmt::Eval(call));
+                Ok(())
+            }
             // A GPU's code checks no index, that of an array neither.
             Op::Check(..) => Ok(()),
             Op::Assert { condition, message } => {

@@ -28,6 +28,7 @@ pub enum Helper {
     AtomicBits,
     AtomicUpdate,
     AtomicCas,
+    GridSync,
 }
 
 /// A shuffle of values that are no words.
@@ -72,6 +73,7 @@ impl Helper {
             Helper::AtomicBits => "bits_of",
             Helper::AtomicUpdate => "atomic_update",
             Helper::AtomicCas => "compare_and_swap",
+            Helper::GridSync => "grid_sync",
         }
     }
 
@@ -98,6 +100,7 @@ impl Helper {
         "bits_of",
         "atomic_update",
         "compare_and_swap",
+        "grid_sync",
         "component",
         "set_component",
         "cw_mul",
@@ -288,6 +291,30 @@ template <typename T, typename F> static __device__ T atomic_update(T *p, F f) {
         if (seen == old) return *(T *)&old;
         old = seen;
     }
+}
+"
+            }
+            Helper::GridSync => {
+                "\
+// Waits for all blocks of a cooperative launch (cuLaunchCooperativeKernel), as cooperative_groups
+// does: the driver gives such a launch a word that each block adds 1 to, the first one what is
+// missing to the top bit. All wait until that has turned.
+static __device__ void grid_sync() {
+    __barrier_sync(0);
+    if (threadIdx.x + threadIdx.y + threadIdx.z == 0) {
+        unsigned high, low, old, now;
+        asm(\"mov.u32 %0, %%envreg1;\" : \"=r\"(high));
+        asm(\"mov.u32 %0, %%envreg2;\" : \"=r\"(low));
+        unsigned long long count = (unsigned long long)high << 32 | low;
+        if (count == 0) __trap();
+        count += 4;
+        unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
+        unsigned own = blockIdx.x + blockIdx.y + blockIdx.z == 0 ? 0x80000001 - blocks : 1;
+        asm volatile(\"atom.add.release.gpu.u32 %0, [%1], %2;\" : \"=r\"(old) : \"l\"(count), \"r\"(own) : \"memory\");
+        do asm volatile(\"ld.acquire.gpu.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(count) : \"memory\");
+        while (((old ^ now) & 0x80000000) == 0);
+    }
+    __barrier_sync(0);
 }
 "
             }

@@ -85,7 +85,10 @@ pub fn function(
         .collect();
     let doc = doc(shared, function);
     let text = match body.thread {
-        Some(thread) => doc + &kernel(function, &body, thread, &defaults, &params, &named),
+        Some(thread) => {
+            let waits = shared.module.grid_sync_below(id).is_some();
+            doc + &kernel(function, waits, &body, thread, &defaults, &params, &named)
+        }
         None => {
             let result = body.returns.map_or("void".to_string(), |ty| type_name(ty, structs));
             let head = format!("static __device__ {result} {}", shared.function_name(id));
@@ -250,8 +253,10 @@ fn has_part(stmt: &Stmt) -> bool {
         || stmt.bodies().iter().any(|body| body.iter().any(has_part))
 }
 
+/// `waits`: all threads of the launch wait for each other.
 fn kernel(
     function: &Function,
+    waits: bool,
     body: &Body,
     (task, launch): (Var, Var),
     defaults: &[Stmt],
@@ -263,7 +268,11 @@ fn kernel(
     let (task, launch) = (&named.names[task.0 as usize], &named.names[launch.0 as usize]);
     let mut all = vec![format!("launch_bounds {launch}")];
     all.extend_from_slice(params);
-    let mut out = heading(function, !defaults.is_empty(), block_memory::launches(function, named.structs));
+    let mut launches = block_memory::launches(function, named.structs);
+    if waits {
+        launches.push("A launch is cooperative, with a thread for each task: cuLaunchCooperativeKernel.".to_string());
+    }
+    let mut out = heading(function, !defaults.is_empty(), launches);
     let takes_parts = body.stmts.iter().any(has_part);
     let leading = body.stmts.iter().take_while(|stmt| matches!(stmt, Stmt::SharedArray(..) | Stmt::At(_))).count();
     let last = body.stmts[..leading].iter().rposition(|stmt| matches!(stmt, Stmt::SharedArray(..)));
@@ -284,6 +293,9 @@ fn kernel(
     out.push_str(&signature(&format!("extern \"C\" __global__ void{bounds} {entry}"), &all, false));
     if let Some(threads) = threads {
         print::line(&mut out, 1, &format!("if (blockDim.x != {threads}) __trap();"));
+    }
+    if waits {
+        print::line(&mut out, 1, &format!("if ((size_t)gridDim.x * blockDim.x < {launch}.size) __trap();"));
     }
     if takes_parts && !body.returns_in_loop {
         print::line(&mut out, 1, &block_memory::declaration());
@@ -317,6 +329,7 @@ fn plain_kernel(
     named: &Named<'_>,
 ) -> String {
     let function = &shared.module.functions[id];
+    let waits = shared.module.grid_sync_below(id).is_some();
     let name = |var: Var| named.names[var.0 as usize].to_string();
     let params = arguments.iter().map(|&argument| match argument {
         Argument::Array(n) => {
@@ -326,7 +339,9 @@ fn plain_kernel(
                 other => type_name(other, named.structs),
             };
             let constant = if kernel.read_only.contains(&param) { "const " } else { "" };
-            format!("{constant}{element} *__restrict__ {}", name(var))
+            // Behind a barrier of the grid a thread reads what others wrote.
+            let own = if waits { "" } else { "__restrict__ " };
+            format!("{constant}{element} *{own}{}", name(var))
         }
         Argument::Value(n) => {
             let var = body.params[n as usize];

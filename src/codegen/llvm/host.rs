@@ -27,6 +27,7 @@ use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::analysis::order::has_atomics;
 use crate::codegen::shadow;
 use crate::codegen::sites::Sites;
+use crate::diag::Code;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
 use crate::passes::{block_alone, reverse_sums};
@@ -106,6 +107,14 @@ pub(super) fn compile<'ctx>(
     let Extras { names, library, debug } = extras;
     for &kernel in kernels {
         local_memory::validate(module, kernel)?;
+        if let Some(span) = module.grid_sync_below(kernel) {
+            let name = &module.functions[kernel].source_name;
+            let message = format!(
+                "kernel `{name}` waits for all threads of the launch, which the host runs one after the other; a GPU \
+                 (`cuda`), `sim` and `interp` run it"
+            );
+            return Err(CodegenError { code: Code::E0824, message, span: Some(span) });
+        }
     }
     let machine = Machine::host(options.cpu, options.opt)?;
     let ll = Llvm::new(context, "kc", "", names);

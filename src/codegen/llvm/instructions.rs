@@ -187,6 +187,10 @@ impl<'ctx> Llvm<'ctx> {
     pub fn block_barrier(&self) {
         self.overloaded("llvm.nvvm.barrier.cta.sync.aligned.all", &[], &[self.const_i32(0)]);
     }
+    /// The same where threads of a warp may come one after the other: some may be about to leave.
+    pub fn block_barrier_unaligned(&self) {
+        self.overloaded("llvm.nvvm.barrier.cta.sync.all", &[], &[self.const_i32(0)]);
+    }
     /// Asks for the cache line at an address: for reading, to the nearest cache, data.
     pub fn prefetch(&self, pointer: Val<'ctx>) {
         let args = [pointer, self.const_i32(0), self.const_i32(3), self.const_i32(1)];
@@ -250,9 +254,22 @@ impl<'ctx> Llvm<'ctx> {
         }
         result(call)
     }
+    /// Adds to a word, so that who acquires it sees all that came before; gives the old value.
+    pub fn ptx_add_release(&self, address: Val<'ctx>, add: Val<'ctx>) -> Val<'ctx> {
+        let text = "atom.add.release.gpu.u32 $0, [$1], $2;";
+        self.assembly(text, "=r,l,r,~{memory}", self.i32(), &[address, add])
+    }
+    /// Loads a word, and all that came before it was released.
+    pub fn ptx_load_acquire(&self, address: Val<'ctx>) -> Val<'ctx> {
+        self.assembly("ld.acquire.gpu.u32 $0, [$1];", "=r,l,~{memory}", self.i32(), &[address])
+    }
     /// An instruction of x86 that gives numbers in several registers, as a struct. It stays where
     /// it is, since it may not be one on the processor otherwise.
     pub fn x86(&self, text: &str, constraints: &str, to: Ty<'ctx>, args: &[Val<'ctx>]) -> Val<'ctx> {
+        self.assembly(text, constraints, to, args)
+    }
+    /// An instruction that stays where it is.
+    fn assembly(&self, text: &str, constraints: &str, to: Ty<'ctx>, args: &[Val<'ctx>]) -> Val<'ctx> {
         let params: SmallVec<[Ty; 2]> = args.iter().map(|a| self.ty(*a)).collect();
         let ty = self.function_ty(Some(to), &params, false);
         let (text, constraints) = (text.to_string(), constraints.to_string());

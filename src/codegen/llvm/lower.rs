@@ -602,6 +602,10 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 self.barrier(frame);
                 return;
             }
+            Op::GridSync => {
+                self.grid_sync();
+                return;
+            }
             Op::Product(product, operands) => {
                 let given = self.product(frame, product, operands);
                 if result.is_none() {

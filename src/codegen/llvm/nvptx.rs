@@ -445,6 +445,7 @@ enum Passing {
 fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     let (ll, ir) = (state.ll, state.ir);
     let function = &ir.functions[kernel];
+    let waits = ir.grid_sync_below(kernel).is_some();
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
     let bounds = Layout { size: size_of::<LaunchBounds>() as u32, align: align_of::<LaunchBounds>() as u32 };
     let mut passing = vec![Passing::Bytes(bounds)];
@@ -512,11 +513,14 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     };
     lower.mode = Mode::Kernel(GpuKernel {
         asked_places: blocks::asked_places(function, &ir.structs).unwrap_or_default(),
-        block_sums: (!function.by_block).then(BlockSums::default),
+        // Behind a barrier of the grid others read what was added before it.
+        block_sums: (!function.by_block && !waits).then(BlockSums::default),
         private: Vec::new(),
     });
     let tasks = Tasks { launch, block_dim, rank, by_block: function.by_block };
-    match options.grid {
+    // A thread is at one place: of several tasks one would wait for the others.
+    let grid = if waits { Grid::Covering } else { options.grid };
+    match grid {
         Grid::Any => tasks.in_turns_or_private(&mut lower, kernel, args),
         Grid::Strips => tasks.in_strips(&mut lower, kernel, args, options.layout),
         Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),

@@ -117,6 +117,10 @@ struct Copied {
 impl PrivateSums {
     /// None: the blocks of a kernel have no copies.
     pub fn of(module: &Module, kernel: FuncId) -> Option<PrivateSums> {
+        // Behind a barrier of the grid others read what was added before it.
+        if module.grid_sync_below(kernel).is_some() {
+            return None;
+        }
         let function = &module.functions[kernel];
         let types: Vec<Type> = function.params().iter().map(|&param| function.ty(param)).collect();
         let (offsets, _) = argument_layout(&types, &module.structs);

@@ -70,6 +70,46 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
+    /// Waits for all blocks of the launch, as CUDA's `cooperative_groups` does: each block adds 1 to a
+    /// word that the driver gives to a cooperative launch, the first block what is missing to the
+    /// top bit, and all wait until that has turned. Where there is no such word the kernel stops.
+    pub fn grid_sync(&mut self) {
+        let ll = self.ll;
+        ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
+        ll.block_barrier_unaligned();
+        let special = |name| ll.intrinsic(name, &[], &[]);
+        let [first, none, arrives, waits, there] =
+            ["first", "plain", "arrives", "waits", "there"].map(|name| ll.block(self.into.function, name));
+        let thread = special("llvm.nvvm.read.ptx.sreg.tid.x");
+        ll.cond_br(ll.eq(thread, ll.const_i32(0)), first, there);
+
+        ll.position_at_end(first);
+        // See `get_grid_workspace` there.
+        let [high, low] = ["llvm.nvvm.read.ptx.sreg.envreg1", "llvm.nvvm.read.ptx.sreg.envreg2"].map(special);
+        let wide = |half| ll.zext(half, ll.i64());
+        let workspace = ll.or(ll.shl(wide(high), ll.const_i64(32)), wide(low));
+        ll.cond_br(ll.eq(workspace, ll.const_i64(0)), none, arrives);
+        ll.position_at_end(none);
+        ll.effect_intrinsic("llvm.trap", &[]);
+        ll.br(arrives);
+
+        ll.position_at_end(arrives);
+        // The word follows the bytes of the workspace.
+        let count = ll.add(workspace, ll.const_i64(4));
+        let blocks = special("llvm.nvvm.read.ptx.sreg.nctaid.x");
+        let missing = ll.sub(ll.const_i32(i32::MIN + 1), blocks);
+        let block = special("llvm.nvvm.read.ptx.sreg.ctaid.x");
+        let own = ll.select(ll.eq(block, ll.const_i32(0)), missing, ll.const_i32(1));
+        let old = ll.ptx_add_release(count, own);
+        ll.br(waits);
+        ll.position_at_end(waits);
+        let now = ll.ptx_load_acquire(count);
+        let turned = ll.icmp(IntPredicate::SLT, ll.xor(old, now), ll.const_i32(0));
+        ll.cond_br(turned, there, waits);
+        ll.position_at_end(there);
+        ll.block_barrier_unaligned();
+    }
+
     /// The atomic `op` at each of `places` with an operand each: (address, operand). The addresses
     /// are so far apart in all threads.
     pub fn atomic_of_warp(&mut self, op: AtomicOp, s: Scalar, same: Same, places: &[(Val<'ctx>, Val<'ctx>)]) {

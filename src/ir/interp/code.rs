@@ -19,6 +19,22 @@ pub struct Program {
     pub(super) local_bytes: usize,
     pub(super) params: Vec<Parameter>,
     pub(super) span: Span,
+    /// Its threads wait for each other.
+    pub(super) waits: bool,
+    pub(super) name: Box<str>,
+}
+
+impl Program {
+    /// Whether the threads of a launch wait for each other: then there are at most
+    /// [`MOST_THREADS`](super::MOST_THREADS).
+    pub fn waits(&self) -> bool {
+        self.waits
+    }
+
+    /// Of the kernel.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
 }
 
 /// A kernel parameter: where it is in the argument struct and in the frame.
@@ -305,6 +321,7 @@ pub(super) enum Code {
         name: String,
         span: Span,
     },
+    GridSync(Span),
     Yield(Moves),
     Break(Moves),
     Continue(Moves),

@@ -57,7 +57,10 @@ impl Program {
         }
         let mut depths = vec![None; functions.len()];
         let (stack_slots, local_bytes) = depth(0, &functions, &calls, &mut depths);
-        Program { functions, stack_slots, local_bytes, params, span: module.functions[kernel].span }
+        let waits = module.grid_sync_below(kernel).is_some();
+        let Function { source_name, span, .. } = &module.functions[kernel];
+        let name = source_name.as_str().into();
+        Program { functions, stack_slots, local_bytes, params, span: *span, waits, name }
     }
 }
 
@@ -255,6 +258,7 @@ impl<'m, 't> Compiler<'m, 't> {
             Op::Zero => Code::Clear { to, count },
             // A block is one thread: nothing to wait for, nothing to clear.
             // The access behind it tells of an index outside.
+            Op::GridSync => Code::GridSync(span),
             Op::Barrier | Op::Check(Check::Together { .. } | Check::Element { .. }, _) => Code::Clear { to, count: 0 },
             // It has nothing in registers, either.
             Op::Product(product, args) if product.part.has_factors() => {

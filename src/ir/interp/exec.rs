@@ -2,9 +2,11 @@
 //! of a loop.
 
 use std::ffi::c_void;
+use std::ops::Range;
 
 use super::code::*;
 use super::memory::{self, LocalMemory};
+use super::together::{self, Waiting};
 use super::{Accesses, Note, Outcome, Trap, TrapKind, format};
 use crate::abi::LaunchBounds;
 use crate::ir::{AtomicOp, Const, eval};
@@ -26,6 +28,8 @@ struct Machine<'p, 'o, 'a> {
     program: &'p Program,
     outcome: &'o mut Outcome<'a>,
     locals: LocalMemory,
+    /// How it waits for the other threads of the launch. None: there are none.
+    wait: Option<&'p Waiting>,
     thread: u64,
     coordinates: [u64; MAX_DIMS],
 }
@@ -46,8 +50,28 @@ impl Program {
         end: u64,
         outcome: &mut Outcome<'_>,
     ) {
+        let (args, end) = (args.expose_provenance() as u64, end.min(launch.size));
+        match self.waits && end.saturating_sub(begin) > 1 {
+            // SAFETY: the same contract; one thread runs at a time.
+            true => together::run(begin..end, outcome, self.span, &|thread, outcome, wait| unsafe {
+                self.run_threads(launch, args, thread..thread + 1, outcome, Some(wait));
+            }),
+            // SAFETY: the same contract.
+            false => unsafe { self.run_threads(launch, args, begin..end, outcome, None) },
+        }
+    }
+
+    /// # Safety
+    /// As for [`Program::run`]; `args` is the address of the arguments.
+    unsafe fn run_threads(
+        &self,
+        launch: &LaunchBounds,
+        args: u64,
+        threads: Range<u64>,
+        outcome: &mut Outcome<'_>,
+        wait: Option<&Waiting>,
+    ) {
         let mut stack = vec![0u64; self.stack_slots];
-        let args = args.expose_provenance() as u64;
         for param in &self.params {
             for (n, leaf) in param.leaves.iter().enumerate() {
                 let address = args + u64::from(param.offset + leaf.offset);
@@ -58,8 +82,8 @@ impl Program {
         self.functions[0].set_constants(&mut stack);
         let locals = LocalMemory::new(self.local_bytes);
         let base = locals.address();
-        let mut machine = Machine { program: self, outcome, locals, thread: 0, coordinates: [0; MAX_DIMS] };
-        for thread in begin..end.min(launch.size) {
+        let mut machine = Machine { program: self, outcome, locals, wait, thread: 0, coordinates: [0; MAX_DIMS] };
+        for thread in threads {
             machine.thread = thread;
             let mut rest = thread;
             for (at, &extent) in machine.coordinates.iter_mut().zip(&launch.shape).rev() {
@@ -305,6 +329,13 @@ impl<'p> Machine<'p, '_, '_> {
                         copy_slots(frame, base + m.from, m.to, m.count);
                     }
                 }
+                Code::GridSync(span) => {
+                    if let Some(wait) = self.wait
+                        && !wait.wait(self.outcome, *span)
+                    {
+                        return Flow::Stop;
+                    }
+                }
                 inst => self.simple(inst, frame, local),
             }
         }
@@ -535,7 +566,7 @@ impl<'p> Machine<'p, '_, '_> {
             }
             // `block` has run these.
             Code::If { .. } | Code::For(_) | Code::While(_) | Code::Call { .. } => {}
-            Code::Yield(_) | Code::Break(_) | Code::Continue(_) | Code::Return(_) => {}
+            Code::GridSync(_) | Code::Yield(_) | Code::Break(_) | Code::Continue(_) | Code::Return(_) => {}
         }
     }
 

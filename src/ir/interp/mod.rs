@@ -4,7 +4,7 @@
 //!
 //! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by
 //! [`compile`]) in which every value is a range of 64-bit slots, one per scalar; [`exec`] runs it,
-//! [`ops`] has what it computes. Only [`memory`] is unsafe code, and what reads tiles with it
+//! [`ops`] has what it computes, [`together`] how threads wait for each other. Only [`memory`] is unsafe code, and what reads tiles with it
 //! ([`multiply`]).
 
 mod accesses;
@@ -15,6 +15,7 @@ pub mod format;
 mod memory;
 mod multiply;
 mod ops;
+mod together;
 
 use std::ffi::c_void;
 
@@ -23,6 +24,7 @@ use crate::abi::LaunchBounds;
 use crate::source::Span;
 pub use accesses::{AccessKind, Accesses, Clash, Update, Visit};
 pub use code::Program;
+pub use together::MOST_THREADS;
 
 /// Why a run is in error.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -36,6 +38,8 @@ pub enum TrapKind {
     Assert,
     /// The step budget is used up; the run stopped there.
     StepLimit,
+    /// Others of the launch end where this thread waits for them; the run stopped there.
+    Waits,
 }
 
 /// The first error of a run.

@@ -159,6 +159,7 @@ impl<'t> Parser<'t> {
                 Op::AtomicCas { access, expected, new: self.comma_value()? }
             }
             "barrier" => Op::Barrier,
+            "grid_sync" => Op::GridSync,
             "product" => {
                 let part = self.word("a part of a product")?;
                 let Some(part) = Part::ALL.into_iter().find(|p| p.name() == part) else {

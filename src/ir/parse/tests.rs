@@ -133,6 +133,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
   %thread: int32 = thread_in_block
   %36: tile(float32, 4) = shared_array
   barrier
+  grid_sync
   %37: tile(float32, 16, 8) = shared_array
   %38: tile(float16, 16, 16) = shared_array
   %39: tile(float16, 8, 16) = shared_array

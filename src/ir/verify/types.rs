@@ -220,7 +220,7 @@ impl Typing<'_> {
                 check(ty == self.ty(*expected) && ty == self.ty(*new), "a value has another type")?;
                 one(ty)
             }
-            Op::Barrier => Ok(Types::new()),
+            Op::Barrier | Op::GridSync => Ok(Types::new()),
             Op::Product(product, args) => self.product(product, args),
             Op::Copy(size, args) => {
                 let &[tile, array, row, column] = &args[..] else {

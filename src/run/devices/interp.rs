@@ -3,7 +3,7 @@
 use super::{Device, Executable, Found, How, Job, Printed, Report, Trap, TrapKind};
 use crate::ir::{Access, FuncId, Module, interp};
 use crate::passes::reverse_sums::{Terms, in_chains};
-use crate::run::Result;
+use crate::run::{Result, messages};
 use crate::source::Span;
 
 /// The reference interpreter: threads in order, every index tested.
@@ -34,6 +34,12 @@ impl Device for Interp {
 
 impl Executable for interp::Program {
     unsafe fn run(&self, module: &Module, job: &Job) -> Result<Report> {
+        let (threads, most) = (job.bounds.size, interp::MOST_THREADS);
+        if self.waits() && threads > most {
+            let launch = format!("{threads} threads");
+            let most = format!("the interpreter runs {most} together");
+            return Err(messages::too_many_to_wait(self.name(), &launch, &most));
+        }
         let mut printed = Printed::default();
         let mut outcome = interp::Outcome::new(|text: &str| printed.push(text.as_bytes()));
         // SAFETY: the same contract.
@@ -59,6 +65,7 @@ pub fn from_interp(module: &Module, trap: interp::Trap) -> Trap {
             index: trap.index,
             count: trap.extent,
         },
+        interp::TrapKind::Waits => TrapKind::Waits { message: trap.message },
         interp::TrapKind::Assert | interp::TrapKind::StepLimit => TrapKind::Assert { message: trap.message },
     };
     Trap { kind, span: trap.span, thread: trap.thread }

@@ -296,6 +296,10 @@ pub enum TrapKind {
     Assert {
         message: String,
     },
+    /// The thread waits for one that has ended.
+    Waits {
+        message: String,
+    },
 }
 
 /// The note for a gradient that passes a place where a convention decides, or where digits are

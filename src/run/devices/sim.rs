@@ -231,6 +231,9 @@ impl Kernel {
         };
         let mut form = self.form(&bounds, block_dim)?;
         form.dynamic_shared += private;
+        if module.grid_sync_below(self.id).is_some() {
+            form.workspace = memory.give(&[0; 8], 0);
+        }
         let mut report = Report::default();
         let source = Source::Kernel {
             module,

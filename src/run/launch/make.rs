@@ -148,6 +148,7 @@ fn attempt(
                 TrapKind::OutOfBounds => Failure::Beyond(Box::new(trap)),
                 TrapKind::Component => Failure::Other("it names a component that is not there".to_string()),
                 TrapKind::Assert => Failure::Other(format!("an assertion fails: {}", trap.message)),
+                TrapKind::Waits => Failure::Other(trap.message),
                 TrapKind::StepLimit => Failure::Other("it does not end in time".to_string()),
             });
         }

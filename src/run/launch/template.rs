@@ -105,7 +105,7 @@ fn one_way(program: &Program, kernel: FuncId, source: &Path, dim: &[u32], intege
                 break;
             }
             TrapKind::OutOfBounds if extents.grow(&mut launch, &arguments, &trap) => {}
-            TrapKind::OutOfBounds | TrapKind::Component | TrapKind::Assert => break,
+            TrapKind::OutOfBounds | TrapKind::Component | TrapKind::Assert | TrapKind::Waits => break,
         }
     }
     by_blocks(&mut launch, function);

@@ -202,6 +202,8 @@ fn special(name: &str) -> Option<Special> {
         "lanemask_lt" => Special::MaskLt,
         "lanemask_ge" => Special::MaskGe,
         "lanemask_gt" => Special::MaskGt,
+        "envreg1" => Special::Environment(1),
+        "envreg2" => Special::Environment(2),
         "dynamic_smem_size" => Special::DynamicShared,
         "total_smem_size" => Special::TotalShared,
         _ if name.starts_with("tid") => Special::Tid(axis(name)?),

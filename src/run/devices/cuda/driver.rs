@@ -171,6 +171,8 @@ pub struct Kernel {
     most_threads: Option<u64>,
     /// A thread does several tasks at once ([`Grid::Strips`]).
     in_strips: bool,
+    /// All threads of a launch wait for each other ([`Op::GridSync`](crate::ir::Op::GridSync)).
+    waits: bool,
     /// What its blocks may have copies of, where they ask for memory; and, if its own grid covers
     /// the launch, the same for threads that take tasks in turns.
     private: Option<PrivateSums>,
@@ -278,6 +280,7 @@ impl Kernel {
             asked_shared,
             most_threads,
             in_strips,
+            waits: module.grid_sync_below(kernel).is_some(),
             private: None,
             in_turns: None,
             dense: None,
@@ -393,19 +396,11 @@ impl Kernel {
         values.extend(self.offsets.iter().map(|&at| args.cast_mut().wrapping_byte_add(at as usize)));
         let handle: sys::CUstream = std::ptr::with_exposed_provenance_mut(stream as usize);
         let _beside = Beside::within(&self.context)?;
+        kernel.fits_at_once(blocks, block_dim)?;
         let launched = (0..repeats).try_for_each(|_| {
             // SAFETY: one pointer per parameter of the entry, to values of its types; the rest is
             // the caller's promise.
-            unsafe {
-                result::launch_kernel(
-                    kernel.function,
-                    (blocks, 1, 1),
-                    (block_dim, 1, 1),
-                    kernel.asked_shared + private,
-                    handle,
-                    &mut values,
-                )
-            }
+            unsafe { kernel.start(blocks, block_dim, private, handle, &mut values) }
         });
         let about = About::Kernel(self.name.clone(), threads, block_dim);
         let queue = (self.context.ordinal, stream);
@@ -502,6 +497,7 @@ impl Kernel {
     ) -> Result<f64> {
         let block_dim = Job::usual_blocks(block_dim, self.by_block);
         let blocks = self.blocks(threads, block_dim, private)?;
+        self.fits_at_once(blocks, block_dim)?;
         let (start, end) = (Event::new()?, Event::new()?);
         let stream = null_mut();
         let mut run = || {
@@ -510,14 +506,7 @@ impl Kernel {
             unsafe {
                 result::event::record(start.0, stream)?;
                 for _ in 0..repeats {
-                    result::launch_kernel(
-                        self.function,
-                        (blocks, 1, 1),
-                        (block_dim, 1, 1),
-                        self.asked_shared + private,
-                        stream,
-                        args,
-                    )?;
+                    self.start(blocks, block_dim, private, stream, args)?;
                 }
                 result::event::record(end.0, stream)?;
             }
@@ -527,6 +516,48 @@ impl Kernel {
         };
         let milliseconds = run().map_err(|e| self.fault(e, threads, block_dim))?;
         Ok(f64::from(milliseconds) / 1e3)
+    }
+
+    /// Begins a launch.
+    ///
+    /// # Safety
+    /// `values` has one pointer per parameter of the entry, to values of its types, and what these
+    /// name stays until the launch is over.
+    unsafe fn start(
+        &self,
+        blocks: u32,
+        block_dim: u32,
+        private: u32,
+        stream: sys::CUstream,
+        values: &mut [*mut c_void],
+    ) -> std::result::Result<(), DriverError> {
+        let (grid, block, shared) = ((blocks, 1, 1), (block_dim, 1, 1), self.asked_shared + private);
+        // SAFETY: the caller's promise; the function is loaded.
+        unsafe {
+            match self.waits {
+                true => result::launch_cooperative_kernel(self.function, grid, block, shared, stream, values),
+                false => result::launch_kernel(self.function, grid, block, shared, stream, values),
+            }
+        }
+    }
+
+    /// Blocks that wait for each other are on the GPU at once: whether it has room for so many.
+    fn fits_at_once(&self, blocks: u32, block_dim: u32) -> Result<()> {
+        if !self.waits {
+            return Ok(());
+        }
+        let (mut each, shared) = (0, self.asked_shared as usize);
+        // SAFETY: the function is loaded; one number is written.
+        unsafe { sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut each, self.function, block_dim as i32, shared) }
+            .result()
+            .map_err(|e| refused("how many blocks it holds", e))?;
+        let most = u64::from(each.unsigned_abs()) * self.context.multiprocessors;
+        if u64::from(blocks) <= most {
+            return Ok(());
+        }
+        let launch = format!("{blocks} blocks of {block_dim} threads");
+        let most = format!("{most} blocks ({} threads) fit on this GPU at once", most * u64::from(block_dim));
+        Err(messages::too_many_to_wait(&self.name, &launch, &most))
     }
 
     /// The registers of a thread, and the most threads of a block, as the driver says.

@@ -1,0 +1,82 @@
+"""Launches whose threads wait for each other: by themselves, in graphs, on streams, and what cannot wait."""
+
+import kc
+import numpy as np
+import pytest
+
+
+@kc.kernel
+def normalise(x: kc.array(dtype=float), total: kc.array(dtype=float)):
+    i = kc.tid()
+    kc.atomic_add(total, 0, x[i])
+    kc.grid_sync()
+    x[i] = x[i] / total[0]
+
+
+@kc.kernel
+def scan(x: kc.array(dtype=int), y: kc.array(dtype=int), rounds: int):
+    """Inclusive sums, by doubling strides."""
+    i = kc.tid()
+    stride = int(1)
+    for r in range(rounds):
+        y[i] = x[i]
+        if i >= stride:
+            y[i] = x[i] + x[i - stride]
+        kc.grid_sync()
+        x[i] = y[i]
+        kc.grid_sync()
+        stride *= 2
+
+
+def test_a_sum_is_there_behind_the_barrier(rng):
+    values = rng.random(777, dtype=np.float32)
+    x = kc.array(values, device="cuda")
+    normalise(777, x, kc.zeros(1, device="cuda"))
+    np.testing.assert_allclose(x.numpy(), values / values.sum(dtype=np.float64), rtol=1e-5)
+
+
+@pytest.mark.parametrize("block_dim", [32, 100, 256, 1024])
+def test_scans(rng, block_dim):
+    values = rng.integers(-9, 9, 1000).astype(np.int32)
+    x, y = kc.array(values, device="cuda"), kc.zeros(1000, dtype=int, device="cuda")
+    scan(1000, x, y, 10, block_dim=block_dim)
+    assert (x.numpy() == np.cumsum(values)).all()
+
+
+def test_checked_launches_wait_too(rng):
+    values = rng.integers(-9, 9, 100).astype(np.int32)
+    x, y = kc.array(values, device="cuda"), kc.zeros(100, dtype=int, device="cuda")
+    with kc.checked():
+        scan(100, x, y, 7)
+    assert (x.numpy() == np.cumsum(values)).all()
+
+
+def test_graphs_and_streams(rng):
+    values = rng.integers(-9, 9, 300).astype(np.int32)
+    x, y = kc.array(values, device="cuda"), kc.zeros(300, dtype=int, device="cuda")
+    scan.load("cuda")
+    with kc.Stream("cuda") as stream, kc.Graph() as graph:
+        scan(300, x, y, 9)
+    for _ in range(2):
+        graph.replay()
+        stream.synchronize()
+    assert (x.numpy() == np.cumsum(np.cumsum(values))).all()
+
+
+@pytest.mark.simulated
+def test_a_launch_that_does_not_fit_says_what_does():
+    n = 300_000
+    x, y = kc.zeros(n, dtype=int, device="cuda"), kc.zeros(n, dtype=int, device="cuda")
+    with pytest.raises(kc.LaunchError, match=r"E1107.*all threads of `scan` wait.*1172 blocks of 256 threads, and \d+ blocks \(\d+ threads\) fit"):
+        scan(n, x, y, 1)
+    scan(100, x, y, 1)
+    assert not x.numpy().any()
+
+
+def test_the_host_and_gradients_refuse(rng):
+    x, total = rng.random(4, dtype=np.float32), np.zeros(1, np.float32)
+    with pytest.raises(kc.Error, match="E0824.*the host runs one after the other"):
+        normalise(4, x, total)
+    x = kc.array(x, device="cuda", requires_grad=True)
+    with pytest.raises(kc.Error, match="behind which threads read what others wrote"):
+        normalise.grad(4, x, kc.zeros(1, device="cuda", requires_grad=True))
