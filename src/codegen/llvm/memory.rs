@@ -277,11 +277,17 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             Some(_) => Index { wide: wrapped, narrow: None, step: None },
             None => Index { wide: ll.sext(wrapped, ll.i64()), narrow: Some(wrapped), step: None },
         };
-        let in_range = |n: i64| ll.as_int(count).is_some_and(|count| n >= 0 && n < count);
+        let extent_known = ll.as_int(count);
+        let in_range = |n: i64| extent_known.is_some_and(|count| n >= 0 && n < count);
+        // Of tiles, whose extents are constants.
+        let proved = || {
+            let below = |count| frame.known.ranges.is_below(frame.at, index, count);
+            extent_known.and_then(|count| u32::try_from(count).ok()).is_some_and(below)
+        };
         // Nothing outside of a tile or a local array is touched on a device either. Its code tells
         // of it before ([`index_checks`]).
         let is_checked = self.target.is_checked() || is_local && self.target.reports_checks();
-        if !is_checked || ll.as_int(wrapped).is_some_and(in_range) {
+        if !is_checked || ll.as_int(wrapped).is_some_and(in_range) || proved() {
             return (wide, None);
         }
         let written =
