@@ -253,7 +253,7 @@ impl Kernel {
     /// Compiles the kernel for a GPU and loads it there; `gradients`: with its derivatives.
     fn _load_on(slf: &Bound<'_, Kernel>, ordinal: i32, gradients: bool) -> PyResult<()> {
         let (py, current) = (slf.py(), Kernel::current(slf)?);
-        let on = On { ordinal, checked: device::are_checked() };
+        let on = On { ordinal, checked: device::are_checked(), in_order: device::are_deterministic() };
         let kernel = current.get().ready(py)?.kernel.clone();
         let load = move || {
             if !gradients {

@@ -80,6 +80,7 @@ pub(super) const HOW: How = How {
     fmad: false,
     tensor_cores: devices::TensorCores::On,
     alone: false,
+    in_order: false,
     cpu: devices::Cpu::Native,
     trial: Trial::PLAIN,
     objects: None,

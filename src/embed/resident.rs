@@ -18,6 +18,7 @@ use crate::diag::Code;
 use crate::driver;
 use crate::ir::{FuncId, Function, TapeBuffer, TapeRole};
 use crate::run::args::Arguments;
+use crate::run::devices::cuda::runs_in_order;
 use crate::run::devices::{How, Job, Report, Resident};
 use crate::run::gradients::gradient::{self, Kept, Runner};
 use crate::run::program::Program;
@@ -30,27 +31,31 @@ use super::reports;
 /// whether they have tests.
 #[derive(Default)]
 pub(super) struct Residents {
-    loaded: Mutex<HashMap<(FuncId, i32, bool), Arc<Resident>>>,
+    loaded: Mutex<HashMap<(FuncId, On), Arc<Resident>>>,
     /// They are a second derivative, which nobody loads ahead.
     is_second: bool,
 }
 
 /// Where code is loaded, and of which kind.
 #[doc(hidden)]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct On {
     /// The number of the GPU.
     pub ordinal: i32,
     /// Threads that are in error record it, and [`told`] says it.
     pub checked: bool,
+    /// One thread runs a launch, in the order of its threads, where that shows.
+    pub in_order: bool,
 }
 
 impl Residents {
     /// The entry on a GPU, loaded when it is first asked for, unless that is for a stream that
     /// another library captures.
     fn on(&self, on: On, program: &Arc<Program>, entry: FuncId, stream: Option<u64>) -> Result<Arc<Resident>> {
-        let On { ordinal, checked } = on;
-        let (module, key) = (&program.module, (entry, ordinal, checked));
+        let On { ordinal, checked, in_order } = on;
+        let module = &program.module;
+        let in_order = in_order && order_shows(module, entry) && runs_in_order(module, entry);
+        let key = (entry, On { in_order, ..on });
         let known = || self.loaded.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(found) = known().get(&key) {
             return Ok(found.clone());
@@ -58,7 +63,7 @@ impl Residents {
         if stream.is_some_and(|stream| Resident::is_captured(ordinal, stream)) {
             return Err(self.not_loaded(&module.functions[entry].source_name, ordinal));
         }
-        let how = How { checked, ..HOW };
+        let how = How { checked, in_order, ..HOW };
         let load = || Resident::load(module, entry, &how, ordinal);
         let made = Arc::new(driver::guard(load).unwrap_or_else(|fault| Err(Box::new(fault.into())))?);
         // Two threads may both load it; one's is kept.
@@ -96,7 +101,8 @@ pub struct Queue {
     pub ordinal: Option<i32>,
     /// As [`On::checked`].
     pub checked: bool,
-    /// What the order of threads shows in is refused (`E1104`).
+    /// Where the order of threads shows, one thread of the GPU runs them in it. Kernels with tiles
+    /// are refused there (`E1104`).
     pub deterministic: bool,
     /// A `CUstream`.
     pub stream: u64,
@@ -106,7 +112,7 @@ impl Queue {
     /// The GPU in whose memory all arrays are.
     fn on(self, bound: &Bound) -> Result<On> {
         let ordinal = self.ordinal.map_or_else(|| one_gpu(bound), Ok)?;
-        Ok(On { ordinal, checked: self.checked })
+        Ok(On { ordinal, checked: self.checked, in_order: false })
     }
 }
 
@@ -349,12 +355,14 @@ impl Kernel {
         stream: u64,
     ) -> Result<()> {
         let module = &to.program.module;
-        if to.deterministic && order_shows(module, entry) {
+        let in_order = to.deterministic && order_shows(module, entry);
+        if in_order && !runs_in_order(module, entry) {
             return Err(Box::new(run_errors::order_shows(&module.functions[entry].source_name, to.on.ordinal)));
         }
+        let on = On { in_order: to.deterministic, ..to.on };
         let threads = self.block_dim.unwrap_or(Job::BLOCK_DIM);
         // SAFETY: the caller's promise.
-        unsafe { to.loaded.on(to.on, to.program, entry, Some(stream))?.launch(stream, bounds, block, threads) }
+        unsafe { to.loaded.on(on, to.program, entry, Some(stream))?.launch(stream, bounds, block, threads) }
     }
 }
 

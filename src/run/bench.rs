@@ -87,7 +87,16 @@ pub fn bench(program: &Program, forward: FuncId, launch: &Launch, origin: &str, 
         let mut run = |entry: FuncId, args, more: &[(u64, u64)]| -> Result<Report> {
             let memory = [&memory, more].concat();
             let (checked, tensor_cores, cpu) = (options.checked, options.tensor_cores, options.cpu);
-            let how = How { checked, fmad: true, tensor_cores, alone: false, cpu, trial: Trial::PLAIN, objects: None };
+            let how = How {
+                checked,
+                fmad: true,
+                tensor_cores,
+                alone: false,
+                in_order: false,
+                cpu,
+                trial: Trial::PLAIN,
+                objects: None,
+            };
             let code =
                 ready.entry(entry).or_insert_with(|| Rc::new(Entry::new(module, entry, options.device, how))).clone();
             let executable = code.ready(module, &bounds, options.threads)?;

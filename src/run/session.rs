@@ -462,7 +462,7 @@ impl<'a> Session<'a> {
         let Program { module, sources, .. } = *program;
         let Options { device, deterministic, threads, .. } = self.options;
         let in_order = deterministic && order::order_shows(module, entry);
-        if in_order && !device.keeps_order() {
+        if in_order && !device.can_keep_order(module, entry) {
             let name = &module.functions[entry].source_name;
             let error = messages::no_order_to_keep(name, device.name());
             return Err(Box::new(error.help("run it on the host, or leave `--deterministic` out")));
@@ -485,8 +485,9 @@ impl<'a> Session<'a> {
 
     /// An entry, which is compiled once for each form that a launch of it needs.
     fn entry(&mut self, wanted: &Wanted, module: &Module, entry: FuncId) -> Rc<Entry> {
-        let Options { device, checked, fmad, tensor_cores, trial, .. } = self.options;
-        let how = How { checked, fmad, tensor_cores, alone: false, cpu: Cpu::Native, trial, objects: None };
+        let Options { device, checked, fmad, tensor_cores, trial, deterministic, .. } = self.options;
+        let in_order = deterministic && order::order_shows(module, entry);
+        let how = How { checked, fmad, tensor_cores, alone: false, in_order, cpu: Cpu::Native, trial, objects: None };
         let new = || Rc::new(Entry::new(module, entry, device, how));
         self.entries.entry((wanted.clone(), entry)).or_insert_with(new).clone()
     }

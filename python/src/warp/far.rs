@@ -212,7 +212,8 @@ impl WarpOnGpu {
 
     /// Compiles and loads the kernel, or its derivative.
     fn load(&self, py: Python<'_>, adjoint: bool) -> PyResult<()> {
-        let (kernel, on) = (self.kernel.clone(), On { ordinal: self.ordinal, checked: device::are_checked() });
+        let (kernel, on) =
+            (self.kernel.clone(), On { ordinal: self.ordinal, checked: device::are_checked(), in_order: false });
         let load = move || match adjoint {
             false => kernel.load_resident(on),
             true => kernel.load_gradient_resident(&*kernel.gradient_of(Form::default())?, on),

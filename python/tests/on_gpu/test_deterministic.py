@@ -1,8 +1,9 @@
-"""Results that are the same each time: what the order of threads shows in is refused on a GPU, and has one core on the host."""
+"""Results that are the same each time: where the order of threads shows, they run in it, on one core or one thread of a GPU."""
 
 import kc
 import numpy as np
 import pytest
+from conftest import program
 
 
 @kc.kernel
@@ -28,14 +29,69 @@ def gather(index: kc.array(dtype=int), x: kc.array(dtype=float), y: kc.array(dty
     y[i] = x[index[i]] * 2.0
 
 
-def test_sums_of_floats_are_refused_on_a_gpu(rng):
-    x, out = kc.array(rng.random(100, dtype=np.float32), device="cuda", requires_grad=True), kc.zeros(1, device="cuda")
+@kc.kernel
+def tiles(x: kc.array(dtype=float), out: kc.array(dtype=float)):
+    i = kc.tid()
+    kc.tile_atomic_add(out, kc.tile_load(x, shape=32, offset=32 * i))
+
+
+def test_sums_of_floats_are_those_of_one_thread(rng):
+    values = rng.random(300, dtype=np.float32)
+    x, out = kc.array(values, device="cuda", requires_grad=True), kc.zeros(1, device="cuda")
     with kc.deterministic():
-        with pytest.raises(kc.DeviceError, match="E1104.*atomics of kernel `total` show the order of its threads, and `cuda:0`"):
-            total(100, x, out)
-        assert out.numpy()[0] == 0
-    total(100, x, out)
-    assert out.numpy()[0] == pytest.approx(x.numpy().sum(), rel=1e-5)
+        total(300, x, out)
+        total(300, x, out)
+    here = np.zeros(1, np.float32)
+    for value in np.tile(values, 2):
+        here += value
+    # A thread may add up what it has before it adds it to the element.
+    assert out.numpy()[0] == pytest.approx(here[0], rel=1e-5)
+
+
+SUMS = """
+import kc
+import numpy as np
+
+@kc.kernel
+def total(x: kc.array(dtype=float), sums: kc.array(dtype=float), old: kc.array(dtype=float)):
+    i = kc.tid()
+    old[i] = kc.atomic_add(sums, i % 3, x[i])
+
+x = np.random.default_rng(3).random(600, dtype=np.float32)
+sums, old = kc.zeros(3, device="cuda"), kc.zeros(600, device="cuda")
+with kc.deterministic({on}):
+    total(600, kc.array(x, device="cuda"), sums, old, block_dim=32)
+print(sums.numpy().tobytes().hex(), hash(old.numpy().tobytes()))
+here, found = np.zeros(3, np.float32), old.numpy()
+in_order = []
+for i, value in enumerate(x):
+    in_order.append(here[i % 3])
+    here[i % 3] += value
+print((sums.numpy() == here).all() and (found == np.array(in_order, np.float32)).all())
+"""
+
+
+@pytest.mark.simulated
+def test_blocks_in_another_order_give_other_bits_unless_they_are_asked_not_to():
+    def runs(on):
+        found = []
+        for seed in range(4):
+            ran = program(SUMS.replace("{on}", str(on)), KC_SIM_SEED=str(seed), PYTHONHASHSEED="0")
+            assert ran.returncode == 0, ran.stderr
+            found.append(ran.stdout.split())
+        return found
+
+    free, fixed = runs(False), runs(True)
+    assert len({tuple(run) for run in free}) > 1
+    assert len({tuple(run) for run in fixed}) == 1 and fixed[0][2] == "True"
+
+
+def test_blocks_that_share_tiles_are_refused(rng):
+    x, out = kc.array(rng.random(128, dtype=np.float32), device="cuda"), kc.zeros(32, device="cuda")
+    with kc.deterministic():
+        with pytest.raises(kc.DeviceError, match="E1104.*atomics of kernel `tiles` show the order of its threads, and `cuda:0`"):
+            tiles(4, x, out)
+        assert not out.numpy().any()
 
 
 def test_whole_numbers_and_elements_of_their_own_run(rng):
@@ -50,11 +106,11 @@ def test_whole_numbers_and_elements_of_their_own_run(rng):
 def test_gradients(rng):
     index = kc.array(np.zeros(8, np.int32), device="cuda")
     x, y = kc.zeros(3, device="cuda", requires_grad=True), kc.zeros(8, device="cuda", requires_grad=True)
-    with kc.deterministic(), pytest.raises(kc.DeviceError, match="E1104.*`gather`"):
-        gather.grad(8, index, x, y, grads={"y": 1.0})
-    x.grad.zero_()
-    gather.grad(8, index, x, y, grads={"y": 1.0})
-    assert x.grad.numpy().tolist() == [16, 0, 0]
+    for on in (True, False):
+        x.grad.zero_()
+        with kc.deterministic(on):
+            gather.grad(8, index, x, y, grads={"y": 1.0})
+        assert x.grad.numpy().tolist() == [16, 0, 0]
 
 
 def test_the_host_adds_in_the_order_of_threads(rng):

@@ -85,6 +85,7 @@ pub(super) fn outlines(args: &Args, path: &Path, files: &Arc<Overlaid>, list: &m
             fmad: false,
             tensor_cores: args.tensor_cores.choice(),
             alone: false,
+            in_order: false,
             cpu: Cpu::Native,
             trial,
             objects: None,

@@ -88,6 +88,16 @@ impl Device for Cuda {
     fn keeps_order(&self) -> bool {
         false
     }
+
+    fn can_keep_order(&self, module: &Module, kernel: FuncId) -> bool {
+        runs_in_order(module, kernel)
+    }
+}
+
+/// Whether one thread of a GPU can run the threads of a launch in their order. Those of a block
+/// share the work of a kernel with tiles; and whoever waits for others does not run after them.
+pub fn runs_in_order(module: &Module, kernel: FuncId) -> bool {
+    !module.functions[kernel].by_block && module.grid_sync_below(kernel).is_none()
 }
 
 /// An error and a note of threads, with their coordinates.

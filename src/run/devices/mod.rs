@@ -78,6 +78,11 @@ pub trait Device: Send + Sync {
         true
     }
 
+    /// Can it do so with this entry, at least?
+    fn can_keep_order(&self, _: &Module, _: FuncId) -> bool {
+        self.keeps_order()
+    }
+
     /// Does it count what a launch costs, if it is asked to ([`Trial::counts`])?
     fn counts(&self) -> bool {
         false
@@ -142,6 +147,9 @@ pub struct How {
     pub tensor_cores: TensorCores,
     /// For launches that one worker runs: then host code needs no atomics.
     pub alone: bool,
+    /// The threads of a launch run one after the other, on a device that does so when it is asked
+    /// to ([`Device::can_keep_order`]).
+    pub in_order: bool,
     /// The processor that host code is made for: this machine's, or an older one.
     pub cpu: Cpu,
     pub trial: Trial,

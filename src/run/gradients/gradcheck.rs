@@ -417,6 +417,7 @@ impl Runner<'_> {
                 fmad: false,
                 tensor_cores: TensorCores::Off,
                 alone: true,
+                in_order: false,
                 cpu: Cpu::Native,
                 trial: Trial::PLAIN,
                 objects: None,

@@ -171,6 +171,8 @@ pub struct Kernel {
     most_threads: Option<u64>,
     /// A thread does several tasks at once ([`Grid::Strips`]).
     in_strips: bool,
+    /// One thread of the GPU runs all of a launch ([`How::in_order`]).
+    in_order: bool,
     /// All threads of a launch wait for each other ([`Op::GridSync`](crate::ir::Op::GridSync)).
     waits: bool,
     /// What its blocks may have copies of, where they ask for memory; and, if its own grid covers
@@ -202,6 +204,9 @@ impl Kernel {
     pub fn load(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Kernel> {
         start()?;
         let _beside = Beside::begin()?;
+        if how.in_order {
+            return Kernel::in_order(module, kernel, how, ordinal);
+        }
         let (mut made, size) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Strided)?;
         // Long texts take the driver's compiler long.
         if size <= MOST_DENSE
@@ -210,6 +215,19 @@ impl Kernel {
             let (dense, _) = Kernel::laid_out(module, kernel, how, ordinal, ArrayLayout::Apart)?;
             made.dense = Some(Box::new((arrays, dense)));
         }
+        Ok(made)
+    }
+
+    /// The same for launches that one thread runs.
+    fn in_order(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Kernel> {
+        let arch = Context::open(ordinal)?.arch;
+        let &How { fmad, tensor_cores, checked, .. } = how;
+        let (opt, layout, grid, prints) = (Opt::Full, ArrayLayout::Strided, Grid::Any, Prints::Ring);
+        let checks = if checked { Checks::Recorded } else { Checks::None };
+        let options = PtxOptions { arch, opt, fmad, layout, grid, checks, prints, tensor_cores };
+        let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
+        let mut made = Kernel::load_text(module, kernel, &options, text, ordinal)?;
+        made.in_order = true;
         Ok(made)
     }
 
@@ -280,6 +298,7 @@ impl Kernel {
             asked_shared,
             most_threads,
             in_strips,
+            in_order: false,
             waits: module.grid_sync_below(kernel).is_some(),
             private: None,
             in_turns: None,
@@ -389,7 +408,7 @@ impl Kernel {
         }
         // SAFETY: the caller's promise.
         let (kernel, private) = unsafe { self.chosen(args, bounds.size, block_dim) };
-        let (threads, block_dim) = (bounds.size, Job::usual_blocks(block_dim, self.by_block));
+        let (threads, block_dim) = (bounds.size, self.block_dim(block_dim));
         let blocks = kernel.blocks(threads, block_dim, private)?;
         let mut values: SmallVec<[*mut c_void; 16]> = smallvec![(&raw mut bounds).cast()];
         // The driver copies them.
@@ -453,7 +472,7 @@ impl Kernel {
             _ => (self, 0),
         };
         let Some(private) = &self.private else { return one_by_one() };
-        let block_dim = Job::usual_blocks(block_dim, self.by_block);
+        let block_dim = self.block_dim(block_dim);
         let kernel = self.in_turns.as_deref().unwrap_or(self);
         let bytes = |asked: u32| {
             let blocks = kernel.blocks(threads, block_dim, asked).unwrap_or(1).max(1);
@@ -466,12 +485,20 @@ impl Kernel {
         }
     }
 
+    /// The threads of its blocks, where a launch asks for so many.
+    fn block_dim(&self, asked: u32) -> u32 {
+        if self.in_order { 1 } else { Job::usual_blocks(asked, self.by_block) }
+    }
+
     fn blocks(&self, threads: u64, block_dim: u32, private: u32) -> Result<u32> {
         // Numbers of tasks are of 32 bits where grids cover the launch ([`Grid::Covering`]).
         if threads > i32::MAX as u64 {
             let (name, most) = (&self.name, i32::MAX);
             let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
             return Err(fail(Code::E1107, message));
+        }
+        if self.in_order {
+            return Ok(1);
         }
         let at_once = |most: u64| {
             // A multiprocessor has the memory of the largest block, which reserves some.
@@ -495,7 +522,7 @@ impl Kernel {
         block_dim: u32,
         private: u32,
     ) -> Result<f64> {
-        let block_dim = Job::usual_blocks(block_dim, self.by_block);
+        let block_dim = self.block_dim(block_dim);
         let blocks = self.blocks(threads, block_dim, private)?;
         self.fits_at_once(blocks, block_dim)?;
         let (start, end) = (Event::new()?, Event::new()?);
