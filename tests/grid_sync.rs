@@ -1,5 +1,5 @@
-//! `wp.grid_sync()`: all threads of a launch wait for each other, on every device that can, and what
-//! cannot says so.
+//! `wp.grid_sync()`: all threads of a launch wait for each other, on every device that can, and
+//! what cannot says so.
 
 #[path = "common/mod.rs"]
 mod common;

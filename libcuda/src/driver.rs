@@ -37,7 +37,8 @@ pub struct Driver {
     pub broken: Vec<Option<Status>>,
     /// By device: where kernels allocate memory, and what they have.
     pub arenas: Vec<Option<(Arena, Vec<Piece>)>>,
-    /// Through which the blocks of a cooperative launch wait for each other, of devices that had one.
+    /// Through which the blocks of a cooperative launch wait for each other, of devices that had
+    /// one.
     pub workspaces: Vec<u64>,
     pub contexts: Table<Context>,
     pub modules: Table<Module>,

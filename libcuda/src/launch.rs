@@ -225,8 +225,8 @@ impl Driver {
         }
         let start = self.workspaces[device];
         let at: *mut u64 = std::ptr::with_exposed_provenance_mut(start as usize);
-        // SAFETY: the block has so many bytes, and no launch runs now: one that ended by an error may
-        // have left what is no zero.
+        // SAFETY: the block has so many bytes, and no launch runs now: one that ended by an error
+        // may have left what is no zero.
         unsafe { at.write_unaligned(0) };
         self.heap.mark(start, BYTES, true);
         Ok(start)

@@ -229,8 +229,7 @@ impl Work<'_> {
             return;
         }
         if let Some(span) = self.module.grid_sync_below(id) {
-            let what = "`grid_sync`, behind which threads read what others wrote: two launches have gradients";
-            self.found.push(analysis::refuse::limit(span, what.to_string()));
+            self.found.push(analysis::refuse::limit(span, analysis::refuse::GRID_SYNC.to_string()));
             return;
         }
         let Some(mut normal) = self.normal_form(id) else { return };

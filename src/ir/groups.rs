@@ -70,7 +70,7 @@ macro_rules! accesses {
     };
 }
 
-/// What the threads of a block, or of a launch, do together.
+/// What the threads of a block do together.
 macro_rules! together {
     () => {
         $crate::ir::Op::Barrier | $crate::ir::Op::GridSync | $crate::ir::Op::Product(..) | $crate::ir::Op::Copy(..)

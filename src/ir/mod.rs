@@ -98,10 +98,10 @@
 //!     there for the whole launch is for who gives the address; and for `constant_array_at`, that
 //!     nothing writes to it.
 //!
-//! 26. `grid_sync` waits until every thread of the launch is there; what any of them wrote to memory
-//!     before it, all of them see behind it. All threads reach the same ones in the same order.
-//!     Where blocks have threads, a launch is cooperative: all blocks are on the device at once.
-//!     Only kernels that are not by block have it, and code for the host has none.
+//! 26. `grid_sync` waits until every thread of the launch is there; what any of them wrote to
+//!     memory before it, all see behind it. All threads reach the same ones in the same order. Where
+//!     blocks have threads, a launch is cooperative: all blocks are on the device at once. Only
+//!     kernels that are not by block have it, and code for the host has none.
 //!
 //! Text form: [`print`](mod@print), read back by [`parse`]. [`verify`](mod@verify) checks the rules
 //! above; [`eval`] computes single operations and [`interp`] whole kernels.

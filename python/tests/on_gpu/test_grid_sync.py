@@ -1,5 +1,7 @@
 """Launches whose threads wait for each other: by themselves, in graphs, on streams, and what cannot wait."""
 
+import warnings
+
 import kc
 import numpy as np
 import pytest
@@ -41,6 +43,28 @@ def test_scans(rng, block_dim):
     x, y = kc.array(values, device="cuda"), kc.zeros(1000, dtype=int, device="cuda")
     scan(1000, x, y, 10, block_dim=block_dim)
     assert (x.numpy() == np.cumsum(values)).all()
+
+
+@kc.kernel
+def share(x: kc.array(dtype=float), total: kc.array(dtype=float), y: kc.array(dtype=float)):
+    i = kc.tid()
+    if i == 0:
+        s = float(0.0)
+        for j in range(x.shape[0]):
+            s += x[j]
+        total[0] = s
+    kc.grid_sync()
+    y[i] = x[i] / total[0]
+
+
+def test_forward_mode():
+    x, total, y = (kc.array(np.array(of, np.float32), device="cuda") for of in ([1, 2, 5], [0], [0, 0, 0]))
+    direction = kc.array(np.array([1, 0, 0], np.float32), device="cuda")
+    with warnings.catch_warnings():
+        # What orders its threads, the check of races does not see.
+        warnings.simplefilter("ignore")
+        tangents = share.jvp(3, x, total, y, tangents={"x": direction})
+    assert tangents["y"].numpy().tolist() == [1 / 8 - 1 / 64, -2 / 64, -5 / 64]
 
 
 def test_checked_launches_wait_too(rng):

@@ -14,6 +14,9 @@ use crate::passes::loop_exits::is_single_exit;
 use crate::source::Span;
 use crate::types::Type;
 
+/// What is said of a barrier of the launch.
+pub const GRID_SYNC: &str = "`grid_sync`, behind which threads read what others wrote: two launches have gradients";
+
 /// The findings about one function in normal form, which can't compute the results of the
 /// instructions `lost` again.
 pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lost: &[InstId]) -> Vec<Diagnostic> {
@@ -27,6 +30,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
     function.walk(function.entry, &mut |id, inst| {
         let active_result = facts.activity.any_result(inst);
         match &inst.op {
+            Op::GridSync => found.push(limit(inst.span, GRID_SYNC.to_string())),
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
                 found.push(order(inst.span, "an atomic exchange of values with gradients"));
             }

@@ -4,8 +4,8 @@
 //!
 //! [`Program::new`] turns the reachable functions into a compact form ([`code`], made by
 //! [`compile`]) in which every value is a range of 64-bit slots, one per scalar; [`exec`] runs it,
-//! [`ops`] has what it computes, [`together`] how threads wait for each other. Only [`memory`] is unsafe code, and what reads tiles with it
-//! ([`multiply`]).
+//! [`ops`] has what it computes, [`together`] how threads wait for each other. Only [`memory`] is
+//! unsafe code, and what reads tiles with it ([`multiply`]).
 
 mod accesses;
 mod code;

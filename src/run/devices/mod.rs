@@ -44,7 +44,7 @@ use crate::sim::Measured;
 use crate::source::{FileId, Span};
 use crate::types::Type;
 
-pub use cuda::{Card, Resident, numbered};
+pub use cuda::{Card, Resident, numbered, runs_in_order};
 pub use entry::Entry;
 
 pub use crate::ir::interp::Note;
