@@ -214,6 +214,7 @@ fn bits(program: &Program, source: &Path, device: &dyn Device) -> Vec<(String, V
                         fmad: false,
                         tensor_cores: kc::run::devices::TensorCores::Off,
                         alone: true,
+                        in_order: false,
                         cpu: kc::run::devices::Cpu::Native,
                         trial: kc::run::devices::Trial::PLAIN,
                         objects: None,

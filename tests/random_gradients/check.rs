@@ -383,6 +383,7 @@ impl Code {
                         fmad: false,
                         tensor_cores: kc::run::devices::TensorCores::Off,
                         alone: true,
+                        in_order: false,
                         cpu: kc::run::devices::Cpu::Native,
                         trial: kc::run::devices::Trial::PLAIN,
                         objects: None,

@@ -380,6 +380,7 @@ fn on_gpu(
         fmad: false,
         tensor_cores: TensorCores::Off,
         alone: true,
+        in_order: false,
         cpu: Cpu::Native,
         trial: Trial::PLAIN,
         objects: None,
