@@ -29,8 +29,10 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts, lo
     }
     function.walk(function.entry, &mut |id, inst| {
         let active_result = facts.activity.any_result(inst);
+        if matches!(inst.op, Op::GridSync) {
+            found.push(limit(inst.span, GRID_SYNC.to_string()));
+        }
         match &inst.op {
-            Op::GridSync => found.push(limit(inst.span, GRID_SYNC.to_string())),
             Op::Atomic { op: AtomicOp::Exchange, value, .. } if facts.activity.is_active(*value) => {
                 found.push(order(inst.span, "an atomic exchange of values with gradients"));
             }
