@@ -178,7 +178,7 @@ fn tools_of_cuda_take_the_code() {
         for abi in ["warp", "plain"] {
             for cuda in all(&["--emit", "cuda", "--abi", abi]) {
                 let ptx = common::assert_cuda(&cuda, arch);
-                assert!(ptx.contains("%envreg1") && ptx.contains("atom.add.release.gpu"), "{ptx}");
+                assert!(ptx.contains("%envreg1") && ptx.contains("atom.release.gpu.global.add"), "{ptx}");
                 assert!(!cuda.contains("__restrict__"), "{cuda}");
             }
         }

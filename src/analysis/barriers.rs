@@ -85,9 +85,10 @@ impl Search<'_> {
 
     fn report(&mut self, function: &Function, inst: InstId, control: Coordinates) {
         let Inst { op, span, .. } = &function.insts[inst];
-        let of_grid = match op {
-            Op::Call(callee, _) => self.module.grid_sync_below(*callee).is_some(),
-            op => matches!(op, Op::GridSync),
+        let of_grid = if let Op::Call(callee, _) = op {
+            self.module.grid_sync_below(*callee).is_some()
+        } else {
+            matches!(op, Op::GridSync)
         };
         let what = if let Op::Call(callee, _) = op {
             format!("a call of `{}`, which has a barrier,", self.module.functions[*callee].source_name)

@@ -310,8 +310,8 @@ static __device__ void grid_sync() {
         count += 4;
         unsigned blocks = gridDim.x * gridDim.y * gridDim.z;
         unsigned own = blockIdx.x + blockIdx.y + blockIdx.z == 0 ? 0x80000001 - blocks : 1;
-        asm volatile(\"atom.add.release.gpu.u32 %0, [%1], %2;\" : \"=r\"(old) : \"l\"(count), \"r\"(own) : \"memory\");
-        do asm volatile(\"ld.acquire.gpu.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(count) : \"memory\");
+        asm volatile(\"atom.release.gpu.global.add.u32 %0, [%1], %2;\" : \"=r\"(old) : \"l\"(count), \"r\"(own) : \"memory\");
+        do asm volatile(\"ld.acquire.gpu.global.u32 %0, [%1];\" : \"=r\"(now) : \"l\"(count) : \"memory\");
         while (((old ^ now) & 0x80000000) == 0);
     }
     __barrier_sync(0);

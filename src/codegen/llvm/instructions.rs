@@ -256,12 +256,12 @@ impl<'ctx> Llvm<'ctx> {
     }
     /// Adds to a word, so that who acquires it sees all that came before; gives the old value.
     pub fn ptx_add_release(&self, address: Val<'ctx>, add: Val<'ctx>) -> Val<'ctx> {
-        let text = "atom.add.release.gpu.u32 $0, [$1], $2;";
+        let text = "atom.release.gpu.global.add.u32 $0, [$1], $2;";
         self.assembly(text, "=r,l,r,~{memory}", self.i32(), &[address, add])
     }
     /// Loads a word, and all that came before it was released.
     pub fn ptx_load_acquire(&self, address: Val<'ctx>) -> Val<'ctx> {
-        self.assembly("ld.acquire.gpu.u32 $0, [$1];", "=r,l,~{memory}", self.i32(), &[address])
+        self.assembly("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l,~{memory}", self.i32(), &[address])
     }
     /// An instruction of x86 that gives numbers in several registers, as a struct. It stays where
     /// it is, since it may not be one on the processor otherwise.
