@@ -70,9 +70,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
     }
 
-    /// Waits for all blocks of the launch, as CUDA's `cooperative_groups` does: each block adds 1 to
-    /// a word that the driver gives to a cooperative launch, the first block what is missing to the
-    /// top bit, and all wait until that has turned. Where there is no such word the kernel stops.
+    /// Waits for all blocks of the launch, as CUDA's `cooperative_groups` does: each block adds 1
+    /// to a word that the driver gives to a cooperative launch, the first block what is missing to
+    /// the top bit, and all wait until that has turned. Where there is no such word the kernel
+    /// stops.
     pub fn grid_sync(&mut self) {
         let ll = self.ll;
         ll.add_attribute(self.into.function, AttributeLoc::Function, Attribute::Flag("convergent"));
