@@ -10,7 +10,8 @@
 //! z = w        # error: [E0201]  # warning: [W0202]
 //! ```
 //!
-//! A block fenced as `python NAME.py` is another file beside it, from which it may import.
+//! A block fenced as `python NAME.py` is another file beside it, from which it may import; one
+//! fenced as `c NAME.h` is a header of a package.
 //!
 //! A block without such comments must be clean. Several `python` blocks of one section are one
 //! file. A block fenced as `diagnostic` holds the findings as `kc check` prints them;
@@ -301,8 +302,10 @@ impl FileSystem for Files {
 
 impl Section {
     fn files(&self) -> Files {
-        let named =
-            |block: &Block| Some((Path::new("/").join(block.language.strip_prefix("python ")?), block.text.clone()));
+        let named = |block: &Block| {
+            let name = ["python ", "c "].iter().find_map(|word| block.language.strip_prefix(word))?;
+            Some((Path::new("/").join(name), block.text.clone()))
+        };
         Files(self.blocks.iter().filter_map(named).collect())
     }
 

@@ -1,6 +1,7 @@
 //! Source files and positions in them: the lowest layer, known to every stage.
 
 mod files;
+pub mod header;
 pub mod lined;
 pub mod modules;
 

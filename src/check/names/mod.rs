@@ -6,6 +6,7 @@ mod constants;
 mod decorators;
 pub(super) mod foreign;
 pub(super) mod habits;
+mod headers;
 pub(super) mod member;
 pub(super) mod modules;
 pub(super) mod scope;

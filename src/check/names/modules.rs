@@ -5,7 +5,7 @@
 //! functions are checked where they are called, its structs and constants where they are named; its
 //! kernels are not compiled.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use super::foreign;
@@ -39,7 +39,9 @@ pub(crate) struct Modules {
     /// The files that were looked for, by their path.
     known: HashMap<PathBuf, Found>,
     /// The files that were found, by the scopes of their names.
-    files: HashMap<ScopeId, Module>,
+    pub(super) files: HashMap<ScopeId, Module>,
+    /// The names of packages that a C header gives.
+    pub(super) from_headers: HashSet<(ScopeId, String)>,
     /// How many files were read.
     count: usize,
 }
@@ -52,11 +54,13 @@ enum Found {
 }
 
 #[derive(Debug)]
-struct Module {
+pub(super) struct Module {
     /// With dots, from one of the roots.
     name: String,
     /// `__init__.py`
     package: bool,
+    /// Its folder, until the C header of a package is read for what its compiled modules have.
+    pub(super) folder: Option<PathBuf>,
     file: FileId,
     /// What the parser found, until something at its place is used.
     faults: Vec<Diagnostic>,
@@ -72,6 +76,7 @@ impl Modules {
             base: PathBuf::new(),
             known: HashMap::new(),
             files: HashMap::new(),
+            from_headers: HashSet::new(),
             count: 0,
         }
     }
@@ -94,7 +99,13 @@ impl Checker<'_> {
             base.pop();
         }
         let base = if given.is_relative() && base.join(&given) == path { base } else { PathBuf::new() };
-        let module = Module { name: home.name.clone(), package: home.package, file: parsed.file, faults: Vec::new() };
+        let module = Module {
+            name: home.name.clone(),
+            package: home.package,
+            folder: None,
+            file: parsed.file,
+            faults: Vec::new(),
+        };
         (self.modules.home, self.modules.base) = (home, base);
         self.modules.known.insert(path, Found::Here(MODULE));
         self.modules.files.insert(MODULE, module);
@@ -156,7 +167,8 @@ impl Checker<'_> {
             .extend(faults.iter().filter(|d| d.level == Level::Error).filter_map(Diagnostic::span));
         let scope = self.scopes.push(Scope::new(None, None, false));
         let package = path.file_name().is_some_and(|name| name == "__init__.py");
-        self.modules.files.insert(scope, Module { name: name.to_string(), package, file, faults });
+        let folder = path.parent().filter(|_| package).map(Path::to_path_buf);
+        self.modules.files.insert(scope, Module { name: name.to_string(), package, folder, file, faults });
         let found = self.remember(path, Found::Here(scope));
         self.collect_file(scope, &parsed);
         found
@@ -168,7 +180,7 @@ impl Checker<'_> {
     }
 
     /// A path as messages name it.
-    fn shown(&self, path: &Path) -> PathBuf {
+    pub(super) fn shown(&self, path: &Path) -> PathBuf {
         if let Some(shown) = self.sources.system().and_then(|system| system.shown(path)) {
             return shown;
         }
@@ -202,6 +214,7 @@ impl Checker<'_> {
                 break;
             }
             let Some(next) = self.module(module) else { break };
+            self.open_header(next, name);
             let Some(found) = self.scopes[next].names.get(name) else { break };
             if matches!(found, Global::Member { module: from, name: same } if from == module && same == name) {
                 let file = format!("{module}.{name}");
@@ -215,7 +228,11 @@ impl Checker<'_> {
     /// What `name` means in another file; None: there is no file of the module, or it does not have
     /// the name.
     pub fn member_of_file(&mut self, module: &str, name: &str, span: Span) -> Option<Res<Operand>> {
-        if let Some(scope) = self.module(module)
+        let scope = self.module(module);
+        if let Some(scope) = scope {
+            self.open_header(scope, name);
+        }
+        if let Some(scope) = scope
             && let Some(global) = self.scopes[scope].names.get(name)
             // `from . import name` of a package is its own file.
             && !matches!(global, Global::Member { module: from, name: same } if from == module && same == name)
@@ -240,6 +257,10 @@ impl Checker<'_> {
             return Some(known).filter(|known| *known || is_warp(module));
         }
         let scope = self.module(module)?;
+        // Not all that a header defines is bound by the modules.
+        if self.modules.from_headers.contains(&(scope, name.to_string())) {
+            return None;
+        }
         if self.scopes[scope].names.contains_key(name) || self.module(&format!("{module}.{name}")).is_some() {
             return Some(true);
         }
