@@ -12,6 +12,7 @@ mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::ids::Id;
 use crate::source::{FileId, Span};
 pub use codes::Code;
 pub use spelling::Spelling;
@@ -214,7 +215,18 @@ impl Diagnostics {
 
     /// All findings in the order of their places.
     pub fn into_sorted(mut self) -> Vec<Diagnostic> {
-        self.list.sort_by_key(|d| d.span());
+        // Ids of imported files say nothing: they come in the order of their first findings.
+        let mut kept: Vec<FileId> = Vec::new();
+        for file in self.list.iter().filter_map(|d| Some(d.span()?.file)).filter(|file| file.is_kept()) {
+            if !kept.contains(&file) {
+                kept.push(file);
+            }
+        }
+        let rank = |file: FileId| match kept.iter().position(|kept| *kept == file) {
+            Some(n) => (1, n),
+            None => (if file.is_shared() { 2 } else { 0 }, file.index()),
+        };
+        self.list.sort_by_key(|d| d.span().map(|span| (rank(span.file), span.start, span.end)));
         self.list
     }
 }

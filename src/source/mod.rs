@@ -5,6 +5,7 @@ pub mod header;
 pub mod lined;
 pub mod modules;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,7 +52,20 @@ impl Span {
 /// The ids of texts that all compilations share begin here; those before are a compilation's own.
 const SHARED: u32 = 1 << 24;
 
+/// Before those, the ids of imported texts, which a compiler parses once for all compilations.
+const KEPT: u32 = 1 << 23;
+
 impl FileId {
+    /// The id of an imported text in slot `n`; slots repeat.
+    pub fn kept(n: u32) -> FileId {
+        FileId(KEPT + n % (SHARED - KEPT))
+    }
+
+    /// Whether the id is that of an imported text. It says nothing about the order of files.
+    pub fn is_kept(self) -> bool {
+        (KEPT..SHARED).contains(&self.0)
+    }
+
     /// Text number `n` of those that all compilations share.
     pub fn shared(n: u32) -> FileId {
         FileId(SHARED + n)
@@ -113,6 +127,9 @@ impl SourceFile {
 #[derive(Debug, Default)]
 pub struct SourceMap {
     files: IdVec<FileId, SourceFile>,
+    /// Imported texts, in the order in which they were first needed.
+    kept: Vec<FileId>,
+    kept_files: HashMap<FileId, Arc<SourceFile>>,
     /// The texts of the built-in library, once it is used.
     shared: &'static [SourceFile],
     /// Where imported files are read; None: nothing is imported.
@@ -129,9 +146,17 @@ impl SourceMap {
         self.system.clone()
     }
 
-    /// The files so far, in the order in which they were added.
+    /// The files so far, in the order in which they were added; imported ones last.
     pub fn files(&self) -> impl Iterator<Item = (FileId, &SourceFile)> {
-        self.files.iter()
+        let kept = self.kept.iter().map(|&id| (id, &*self.kept_files[&id]));
+        self.files.iter().chain(kept)
+    }
+
+    /// Adds an imported text, which has an id already.
+    pub fn keep(&mut self, id: FileId, file: Arc<SourceFile>) {
+        if self.kept_files.insert(id, file).is_none() {
+            self.kept.push(id);
+        }
     }
 
     pub fn add(&mut self, file: SourceFile) -> FileId {
@@ -146,6 +171,7 @@ impl SourceMap {
     pub fn file(&self, id: FileId) -> &SourceFile {
         match id.0.checked_sub(SHARED) {
             Some(n) => &self.shared[n as usize],
+            None if id.is_kept() => &self.kept_files[&id],
             None => &self.files[id],
         }
     }

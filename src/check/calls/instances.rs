@@ -16,6 +16,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use crate::check::Checker;
+use crate::check::names::parses::Parses;
 use crate::check::state::definition::{
     Callees, Definition, Imported, Instance, InstanceArg, InstanceKey, Key, LibraryFunction, Requests, Underived,
 };
@@ -34,6 +35,8 @@ pub struct Instances {
     /// parameters.
     definitions: Mutex<HashMap<String, Arc<[Arc<Definition>]>>>,
     functions: Memo<Key, Arc<LibraryFunction>>,
+    /// The files that programs import.
+    pub(in crate::check) parses: Parses,
 }
 
 impl LibraryFunction {
@@ -117,7 +120,12 @@ impl Instances {
     /// Nothing is known yet. `most`: the most functions that are kept, some kB each; when there are
     /// more, all are forgotten.
     pub fn new(most: usize) -> Instances {
-        Instances { library: Library::default(), definitions: Mutex::default(), functions: Memo::new(most) }
+        Instances {
+            library: Library::default(),
+            definitions: Mutex::default(),
+            functions: Memo::new(most),
+            parses: Parses::default(),
+        }
     }
 
     #[cfg(test)]

@@ -9,6 +9,7 @@ pub(super) mod habits;
 mod headers;
 pub(super) mod member;
 pub(super) mod modules;
+pub(super) mod parses;
 pub(super) mod scope;
 pub(super) mod suggest;
 mod words;

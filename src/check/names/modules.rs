@@ -15,11 +15,10 @@ use crate::check::Checker;
 use crate::check::messages;
 use crate::check::state::globals::{Global, MODULE, Scope, Unknown, Why};
 use crate::check::types::value::{Operand, Reported, Res, ScopeId};
-use crate::diag::{Diagnostic, Diagnostics, Level, quoted};
+use crate::diag::{Diagnostic, Level, quoted};
 use crate::limits::{MAX_FILES, MAX_IMPORTS};
 use crate::source::modules::{Home, absolute};
-use crate::source::{FileId, SourceFile, Span};
-use crate::syntax;
+use crate::source::{FileId, Span};
 use crate::syntax::ast::Parsed;
 
 /// The files that the checked one imports from.
@@ -158,10 +157,10 @@ impl Checker<'_> {
             Some(Err(reason)) => return self.remember(path, Found::Unreadable(reason)),
         };
         self.modules.count += 1;
-        let file = self.sources.add(SourceFile::new(self.shown(path), text.clone()));
-        let mut faults = Diagnostics::new();
-        let parsed = syntax::parse(file, &text, &mut faults);
-        let faults: Vec<Diagnostic> = faults.into_sorted();
+        let known = self.known.parses.of(path, self.shown(path), text);
+        let file = known.parsed.file;
+        self.sources.keep(file, known.source.clone());
+        let faults = known.faults.clone();
         self.modules
             .syntax_errors
             .extend(faults.iter().filter(|d| d.level == Level::Error).filter_map(Diagnostic::span));
@@ -170,7 +169,7 @@ impl Checker<'_> {
         let folder = path.parent().filter(|_| package).map(Path::to_path_buf);
         self.modules.files.insert(scope, Module { name: name.to_string(), package, folder, file, faults });
         let found = self.remember(path, Found::Here(scope));
-        self.collect_file(scope, &parsed);
+        self.collect_file(scope, &known.parsed);
         found
     }
 
