@@ -122,6 +122,36 @@ fn folders_and_patterns_stand_for_the_python_files_there() {
     assert_eq!(folder.kc(&["check", "[a].py"]).ends(0).err, "[a].py: 1 kernel ok, no findings\n");
 }
 
+/// Files are checked on several cores, and what they import is parsed once: what is said of each is
+/// the same, and comes in the order of the files.
+#[test]
+fn many_files_are_checked_as_each_alone() {
+    let folder = Folder::new(&[
+        ("shared.py", "import warp as wp\n\n@wp.func\ndef fault(x: float):\n    return x + unknown\n\nN = 3\n"),
+        ("other.py", "import warp as wp\nfrom shared import N\n\n@wp.func\ndef slip(x: float):\n    return x.y + N\n"),
+    ]);
+    let names: Vec<String> = (0..70).map(|n| format!("k{n:02}.py")).collect();
+    for (n, name) in names.iter().enumerate() {
+        // Which import comes first differs, and with it which finding is the first.
+        let imports =
+            ["from shared import fault\nfrom other import slip", "from other import slip\nfrom shared import fault"];
+        let calls = ["fault(x[i]) + slip(x[i])", "slip(x[i]) + fault(x[i])", "x[i] * 2.0", "x[i] + y"];
+        let text = DOUBLE.replace("import warp as wp", &format!("import warp as wp\n{}", imports[n % 2]));
+        folder.write(name, &text.replace("x[i] * 2.0", calls[n % 4]));
+    }
+    let args: Vec<&str> = ["check"].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let together = folder.kc(&args).ends(1);
+    let mut alone = Said { code: Some(1), out: String::new(), err: String::new() };
+    for name in &names {
+        let said = folder.kc(&["check", name]);
+        alone.out += &said.out;
+        alone.err += &said.err;
+    }
+    assert!(alone.out.contains("shared.py:5") && alone.out.contains("E0201"), "{}", alone.out);
+    assert_eq!(together.out, alone.out);
+    assert_eq!(together.err, alone.err);
+}
+
 #[test]
 fn a_folder_is_compiled_and_repaired() {
     let folder = some_files();

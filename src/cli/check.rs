@@ -3,13 +3,18 @@
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
+
 use super::inputs::Input;
 use super::watch::{self, Seen};
 use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output, with_project};
 use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
 use crate::diag::{Code, Level, counted};
-use crate::driver::{Compilation, Compiler, End, Overlaid, Request, Verdict};
+use crate::driver::{Compilation, Compiler, End, Overlaid, Request, Verdict, on_workers};
+
+/// So many files are checked on all cores at once. Their findings come in the order of the files.
+const AHEAD: usize = 32;
 
 /// Checks kernel files and reports errors and warnings.
 ///
@@ -63,9 +68,16 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
     let mut results = String::new();
     let mut without = 0;
     let mut told = HashSet::new();
-    for input in inputs {
+    let check = |input: &Input| compiler.check(&input.path, input.files(&Overlaid::default()), &request);
+    let checked = inputs.chunks(AHEAD).flat_map(|some| {
+        let all = match some {
+            [one] => vec![check(one)],
+            _ => on_workers(|| some.par_iter().with_max_len(1).map(check).collect()),
+        };
+        some.iter().zip(all)
+    });
+    for (input, mut compilation) in checked {
         let path = input.path.as_path();
-        let mut compilation = compiler.check(path, input.files(&Overlaid::default()), &request);
         seen.note(path, &compilation.sources);
         if input.found {
             compilation.diagnostics.retain(|finding| finding.code != Code::W0907);
