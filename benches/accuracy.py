@@ -3,12 +3,18 @@
 
     python3 benches/accuracy.py --kc target/release/kc                  every function, sampled; a few minutes
     python3 benches/accuracy.py --kc target/release/kc sin --exhaustive every float32
+    python3 benches/accuracy.py --kc target/release/kc --page docs/accuracy.md
+                                                        raises the page's figures where this run found larger errors
 
-Each function runs in a kernel on the host. float64 results are compared with MPFR (through gmpy2) on samples. float32
-results are compared with the library's own float64 function on every STRIDEth float32: the float64 function is right to
-2^-28 of a float32 ulp where its own line of the table says so. Errors are in ulps of the right result.
+Each function runs in a kernel on the host. float64 results are compared with MPFR (through gmpy2) on samples, then on
+more and more arguments near those with the largest errors. float32 results are compared with the library's own float64
+function on every STRIDEth float32: the float64 function is right to 2^-28 of a float32 ulp where its own line of the table
+says so. Errors are in ulps of the right result. The last column: how many of some results of each function have other bits
+on the simulator, which runs the PTX (`--on-simulator 0` leaves it out).
 """
 import argparse
+import math
+import re
 import subprocess
 import sys
 import tempfile
@@ -91,12 +97,17 @@ ONE = {
 }  # fmt: skip
 TWO = {"pow": lambda a, b: a**b, "atan2": gmpy2.atan2, "mod": gmpy2.fmod}
 
+# Rounds of looking near the worst arguments, how many of them, and how many neighbours each has.
+ROUNDS, BEST, NEIGHBOURS = 6, 20, 200
+
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 3.0, -3.0, 0.5, -0.5, 1.5, np.inf, -np.inf, np.nan, 1e10, -1e10, 1e30]
 
 
-def run(kc, folder, kernel, threads, arrays, results):
+def run(kc, folder, kernel, arrays, results, device="host"):
     """Launches `kernel` and returns its result arrays."""
-    command = [kc, "run", folder / "kernels.py", "-k", kernel, "--dim", str(threads), "--unchecked", "--out-dir", folder]
+    threads = len(next(iter(arrays.values())))
+    command = [kc, "run", folder / "kernels.py", "-k", kernel, "--dim", str(threads), "--device", device]
+    command += ["--out-dir", folder] + (["--unchecked"] if device == "host" else [])
     for name, array in arrays.items():
         np.save(folder / f"in_{name}.npy", array)
         command += ["--arg", f"{name}=@{folder}/in_{name}.npy"]
@@ -136,9 +147,11 @@ class Worst:
         if self.at is None or errors[i] > self.error:
             self.error, self.at = float(errors[i]), [a[i] for a in arguments]
 
+    def where(self, digits=(9, 17)):
+        return ", ".join(f"{a:.{digits[a.dtype != np.float32]}g}" for a in self.at)
+
     def __str__(self):
-        at = ", ".join(f"{a:.9g}" if a.dtype == np.float32 else f"{a:.17g}" for a in self.at)
-        return f"{self.error:.3f} | {at} | {self.count}"
+        return f"{self.error:.3f} | {self.where()} | {self.count}"
 
 
 def measure_f32(kc, folder, stride):
@@ -146,17 +159,19 @@ def measure_f32(kc, folder, stride):
     for first in range(0, 1 << 32, chunk * stride):
         bits = np.arange(first, min(first + chunk * stride, 1 << 32), stride, dtype=np.uint64).astype(np.uint32)
         x = bits.view(np.float32)
-        y, right = run(kc, folder, "one_f32", len(x), {"x": x}, {"y": "f32", "r": "f64"})
+        y, right = run(kc, folder, "one_f32", {"x": x}, {"y": "f32", "r": "f64"})
         with np.errstate(all="ignore"):
             worst.add(ulp_errors(y, right, right.astype(np.float32)), x)
     return worst
 
 
 def samples(count, low, high, random):
-    """A third each: any bits, evenly in the interval, evenly in the exponent."""
+    """A third each: any bits, evenly in the interval, evenly in the exponent; and numbers next to the smallest normal one."""
     n = count // 3
     x = [random.integers(0, 1 << 64, n, dtype=np.uint64).view(np.float64), random.uniform(low, high, n)]
     x.append(random.uniform(1, 2, n) * np.exp2(random.integers(-40, 8, n)) * random.choice([-1.0, 1.0], n))
+    n = n // 10
+    x.append(random.uniform(-1, 1, n) * np.exp2(random.uniform(-1074, -1018, n)))
     return np.concatenate([*x, np.array(SPECIAL), -np.array(SPECIAL)])
 
 
@@ -176,17 +191,55 @@ def mpfr_errors(y, f, *arguments):
     return np.where(plain, errors, special)
 
 
-def measure_one(kc, name, args, random):
+def climb(worst, f, launch, arguments, errors, random):
+    """Looks near the arguments with the largest errors for larger ones."""
+    for _ in range(ROUNDS):
+        best = np.argsort(-np.where(np.isfinite(errors), errors, 0))[:BEST]
+        shape = (len(best), NEIGHBOURS)
+        near = []
+        for x in arguments:
+            by = 1 + random.uniform(-1, 1, shape) * 10.0 ** random.uniform(-14, -1, shape)
+            with np.errstate(all="ignore"):
+                near.append((x[best][:, None] * by).astype(x.dtype).ravel())
+        arguments = [np.concatenate([x[best], y]) for x, y in zip(arguments, near)]
+        errors = mpfr_errors(launch(arguments), f, *arguments)
+        worst.add(errors, *arguments)
+
+
+def other_bits(a, b):
+    """In how many results other bits are: one NaN is like another."""
+    bits = np.uint32 if a.dtype == np.float32 else np.uint64
+    return int(np.sum((a.view(bits) != b.view(bits)) & ~(np.isnan(a) & np.isnan(b))))
+
+
+def on_simulator(args, folder, kernel, arrays, results, random):
+    """What PTX gives for some of the arguments, compared with host code."""
+    if args.on_simulator == 0:
+        return "not run"
+    n = len(next(iter(arrays.values())))
+    some = random.permutation(n)[: args.on_simulator]
+    arrays = {name: array[some] for name, array in arrays.items()}
+    (host, *_), (sim, *_) = (run(args.kc, folder, kernel, arrays, results, device) for device in ("host", "sim"))
+    return f"{other_bits(host, sim)} of {len(some)}"
+
+
+def measure_one(name, args, random):
     f, low, high = ONE[name]
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "kernels.py").write_text(KERNELS.format(name=name))
-        print(f"| {name} | float32 | {measure_f32(kc, folder, args.stride)} |", flush=True)
+        worst = measure_f32(args.kc, folder, args.stride)
+        x = random.integers(0, 1 << 32, max(args.on_simulator, 1), dtype=np.uint64).astype(np.uint32).view(np.float32)
+        yield "float32", worst, on_simulator(args, folder, "one_f32", {"x": x}, {"y": "f32", "r": "f64"}, random)
         x = samples(args.samples, low, high, random)
-        (y,) = run(kc, folder, "one_f64", len(x), {"x": x}, {"y": "f64"})
-        worst = Worst()
-        worst.add(mpfr_errors(y, f, x), x)
-        print(f"| {name} | float64 | {worst} |", flush=True)
+
+        def launch(arguments):
+            return run(args.kc, folder, "one_f64", {"x": arguments[0]}, {"y": "f64"})[0]
+
+        worst, errors = Worst(), mpfr_errors(launch([x]), f, x)
+        worst.add(errors, x)
+        climb(worst, f, launch, [x], errors, random)
+        yield "float64", worst, on_simulator(args, folder, "one_f64", {"x": x}, {"y": "f64"}, random)
 
 
 def pairs(name, count, dtype, random):
@@ -213,22 +266,50 @@ def pairs(name, count, dtype, random):
         return first, np.concatenate([b, d.astype(dtype), g.astype(dtype), right.ravel().astype(dtype)])
 
 
-def measure_two(kc, name, args, random):
+def measure_two(name, args, random):
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         (folder / "kernels.py").write_text(KERNELS_OF_TWO.format(name=name))
         for kind, dtype in (("f32", np.float32), ("f64", np.float64)):
-            a, b = pairs(name, args.samples, dtype, random)
-            (y,) = run(kc, folder, f"two_{kind}", len(a), {"a": a, "b": b}, {"y": kind})
-            worst = Worst()
+            arguments = list(pairs(name, args.samples, dtype, random))
+
+            def launch(arguments, kind=kind):
+                return run(args.kc, folder, f"two_{kind}", dict(zip("ab", arguments)), {"y": kind})[0]
+
+            y, worst = launch(arguments), Worst()
             if name == "mod":
                 # Exact, so any difference counts; fmod of NumPy is the C library's.
                 with np.errstate(all="ignore"):
-                    right = np.fmod(a, b)
-                worst.add(ulp_errors(y, right, right), a, b)
+                    right = np.fmod(*arguments)
+                worst.add(ulp_errors(y, right, right), *arguments)
             else:
-                worst.add(mpfr_errors(y, TWO[name], a, b), a, b)
-            print(f"| {name} | float{kind[1:]} | {worst} |", flush=True)
+                errors = mpfr_errors(y, TWO[name], *arguments)
+                worst.add(errors, *arguments)
+                climb(worst, TWO[name], launch, arguments, errors, random)
+            arrays = dict(zip("ab", arguments))
+            yield f"float{kind[1:]}", worst, on_simulator(args, folder, f"two_{kind}", arrays, {"y": kind}, random)
+
+
+def raise_figures(page, found):
+    """Writes errors that are larger than the page's into its table."""
+    lines, table = page.read_text().splitlines(), False
+    for at, line in enumerate(lines):
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        table = cells[0] == "function" and "arguments" in cells or (table and line.startswith("|"))
+        name = re.fullmatch("`(.*)`", cells[0])
+        if not table or not name:
+            continue
+        for kind, figure, where in (("float32", 1, 2), ("float64", 4, 5)):
+            worst = found.get((name[1], kind))
+            if worst is None:
+                continue
+            error = math.ceil(worst.error * 100) / 100
+            if error > float(cells[figure]):
+                print(f"{name[1]} {kind}: {error:.2f}, the page had {cells[figure]}")
+            if error > float(cells[figure]) or (error == float(cells[figure]) and not cells[where]):
+                cells[figure], cells[where] = f"{error:.2f}", worst.where()
+        lines[at] = "| " + " | ".join(cells) + " |"
+    page.write_text("\n".join(line.replace("|  |", "| |") for line in lines) + "\n")
 
 
 def main():
@@ -238,19 +319,24 @@ def main():
     parser.add_argument("--stride", type=int, default=1009, help="take every STRIDEth float32")
     parser.add_argument("--exhaustive", action="store_true", help="take every float32: --stride 1")
     parser.add_argument("--samples", type=int, default=30000, help="float64 samples of each function")
+    parser.add_argument("--seed", type=int, default=1, help="of the samples")
+    parser.add_argument("--on-simulator", type=int, default=2000, help="results of each function that PTX is compared on")
+    parser.add_argument("--page", type=Path, help="raise the figures of this page's table")
     args = parser.parse_args()
     if args.exhaustive:
         args.stride = 1
-    random = np.random.default_rng(1)
-    print("| function | type | max error (ulp) | at | inputs |")
-    print("|---|---|---|---|---|")
+    random = np.random.default_rng(args.seed)
+    print("| function | type | max error (ulp) | at | inputs | other bits on the simulator |")
+    print("|---|---|---|---|---|---|")
+    found = {}
     for name in args.names or [*ONE, *TWO]:
-        if name in ONE:
-            measure_one(args.kc, name, args, random)
-        elif name in TWO:
-            measure_two(args.kc, name, args, random)
-        else:
+        if name not in ONE and name not in TWO:
             sys.exit(f"no function `{name}`: there are {', '.join([*ONE, *TWO])}")
+        for kind, worst, bits in (measure_one if name in ONE else measure_two)(name, args, random):
+            found[name, kind] = worst
+            print(f"| {name} | {kind} | {worst} | {bits} |", flush=True)
+    if args.page:
+        raise_figures(args.page, found)
 
 
 if __name__ == "__main__":
