@@ -7,12 +7,14 @@ import contextlib
 import io
 import json
 import math
+import os
 import pathlib
 
 import numpy as np
 import pytest
 
-from kc.bench import UnknownTask, facts, inputs, level1, limits, reference, task
+import kc
+from kc.bench import UnknownTask, _children, facts, inputs, level1, limits, reference, task
 from kc.bench.__main__ import main
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -156,6 +158,11 @@ def _lacking(one, values, weights, dy):
     g = (dy * rows.affine(one.op, weights)[0] if weights else dy).reshape(y.shape)
     mean, along = g.mean(axis=axes, keepdims=True), y * (g * y).mean(axis=axes, keepdims=True)
     return [(r * part).reshape(x.shape) for part in (g, g - mean, g - along)]
+
+
+def test_other_pythons_find_kc_and_nothing_beside_it():
+    first = _children.environment()["PYTHONPATH"].split(os.pathsep)[0]
+    assert os.listdir(first) == ["kc"] and os.path.samefile(os.path.join(first, "kc"), os.path.dirname(kc.__file__))
 
 
 def test_list():

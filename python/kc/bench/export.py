@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+from ._children import environment
+
 #: Threads of a block, with tiles and without.
 _THREADS = 256
 
@@ -103,16 +105,12 @@ class NotExported(Exception):
 
 def _compiled(path, tf32):
     """kc's CUDA text of a file, forward entries alone, and their description. ``tf32``: its products are computed by tensor cores."""
-    import kc
-
-    package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
-    search = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     with tempfile.TemporaryDirectory() as folder:
         words = ["compile", path, "--emit", "cuda,meta", "--no-backward", "--out-dir", folder]
         if tf32:
             words += ["--cuda-tensor-cores", "--tensor-cores", "tf32"]
         done = subprocess.run([sys.executable, "-m", "kc", "--color", "never", *words], capture_output=True, text=True,
-                              env={**os.environ, "PYTHONPATH": search})
+                              env=environment())
         if done.returncode:
             raise NotExported((done.stdout + done.stderr).strip())
         stem = os.path.join(folder, os.path.splitext(os.path.basename(path))[0])

@@ -18,6 +18,7 @@ import tempfile
 import time
 
 from . import cards
+from ._children import environment
 
 #: An answer that differs from PyTorch by more than this, of the largest element, is not counted.
 AGREES = 1e-3
@@ -31,19 +32,15 @@ class _Process:
     """A worker: it takes one order at a time."""
 
     def __init__(self, python, stand_in):
-        import kc
-
         orders, self.orders = os.pipe()
         self.replies, replies = os.pipe()
-        package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
-        path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
         # Each worker compiles by itself.
-        environment = {**os.environ, "PYTHONPATH": path, "TORCHINDUCTOR_COMPILE_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+        variables = environment(TORCHINDUCTOR_COMPILE_THREADS="1", PYTHONDONTWRITEBYTECODE="1")
         self.said = tempfile.TemporaryFile()
         self.child = subprocess.Popen(
             [python or sys.executable, "-m", "kc.bench._live_worker", str(orders), str(replies), *([stand_in] if stand_in else [])],
             pass_fds=(orders, replies), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self.said,
-            env=environment, start_new_session=True,
+            env=variables, start_new_session=True,
         )
         os.close(orders)
         os.close(replies)

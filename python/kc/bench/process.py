@@ -13,6 +13,8 @@ import tempfile
 import threading
 import time
 
+from ._children import environment
+
 #: So many processes an answer may have at once: compilers of other languages need some.
 _MOST_PROCESSES = 32
 
@@ -88,17 +90,13 @@ class Process:
             resource.setrlimit(resource.RLIMIT_FSIZE, (limits.file, limits.file))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
-        import kc
-
-        package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
-        path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
-        more = {"PYTHONPATH": path, "TMPDIR": self.scratch, "PYTHONDONTWRITEBYTECODE": "1"}
+        more = {"TMPDIR": self.scratch, "PYTHONDONTWRITEBYTECODE": "1"}
         if self.poison:
             # Memory that is asked of the C library is full of 0x7f: no result of anything.
             more["MALLOC_PERTURB_"] = "128"
         before = [sys.executable, "-m", "kc", "gpu", "--color", "never", "--memory", "2G", "--"] if self.on_gpu else []
         self.child = subprocess.Popen(
-            [*before, self.python, "-m", "kc.bench._worker", self.path, *([] if self.poison else ["plain"])], cwd=self.home, env={**os.environ, **more}, stdin=subprocess.DEVNULL,
+            [*before, self.python, "-m", "kc.bench._worker", self.path, *([] if self.poison else ["plain"])], cwd=self.home, env=environment(**more), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True, close_fds=False, preexec_fn=prepare,
         )
         os.close(orders)

@@ -11,6 +11,8 @@ import sys
 
 import numpy as np
 
+from ._children import environment
+
 #: Threads of a block that works on tiles.
 _THREADS = 128
 
@@ -164,14 +166,10 @@ def _different(folder):
 
 
 def _command(words, seconds):
-    import kc
-
-    package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
-    path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     try:
         done = subprocess.run(
             [sys.executable, "-m", "kc", "--color", "never", *words], capture_output=True, text=True, timeout=seconds,
-            env={**os.environ, "PYTHONPATH": path},
+            env=environment(),
         )
     except subprocess.TimeoutExpired:
         return f"the simulator does not come to an end within {seconds:g} s"

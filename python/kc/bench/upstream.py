@@ -14,6 +14,8 @@ import subprocess
 import sys
 import types
 
+from ._children import environment
+
 
 class NoCheckout(Exception):
     """The folder has no tasks of KernelBench; the text says where they are looked for."""
@@ -79,13 +81,9 @@ def differences(checkout, tasks) -> list:
 
 
 def _of_level(checkout, level, tasks):
-    import kc
-
     folder = _folder(checkout, level)
-    package = os.path.dirname(os.path.dirname(os.path.abspath(kc.__file__)))
-    path = os.pathsep.join(p for p in (package, os.environ.get("PYTHONPATH")) if p)
     done = subprocess.run(
-        [sys.executable, "-m", "kc.bench.upstream", str(folder)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": path},
+        [sys.executable, "-m", "kc.bench.upstream", str(folder)], capture_output=True, text=True, env=environment(),
     )
     if done.returncode:
         raise NoCheckout(f"the tasks of {folder} do not run: {done.stderr.strip().splitlines()[-1]}")
