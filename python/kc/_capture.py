@@ -546,8 +546,6 @@ def literal(value):
         return f"{source}({numbers})"
     if isinstance(value, type) and value.__module__ == "numpy" and value.__name__ in _NUMBERS:
         return f"{_ALIAS}.{value.__name__.rstrip('_')}"
-    if kind.__name__ == "Scalar" and kind.__module__ == "kc._types":
-        return "bool" if value.__name__ == "bool" else f"{_ALIAS}.{value.__name__}"
     if isinstance(value, type) and value.__module__ == "kc._textures" and hasattr(value, "_kc_word"):
         return f"{_ALIAS}.{value._kc_word}"
     if isinstance(value, type) and value.__module__.startswith("warp."):

@@ -17,7 +17,7 @@ def call(name, arguments):
     out = zeros(1, dtype)
     kernel._launch(1, *arguments, out)
     found = out.numpy()[0]
-    if isinstance(dtype, type):
+    if issubclass(dtype, _types.Composite):
         return dtype(*found.ravel())
     # A number of Python represents one of its type alone.
     return found.item() if dtype.__name__ in ("bool", "int32", "float32") else dtype(found)
@@ -37,7 +37,7 @@ def _kind(name, value):
 
 
 def _text(kind) -> str:
-    return kind._source if isinstance(kind, type) else "bool" if kind.__name__ == "bool" else f"wp.{kind.__name__}"
+    return kind._source
 
 
 @functools.lru_cache(maxsize=1024)
@@ -66,7 +66,7 @@ def _kernel(name, kinds):
 
 def _results(kinds):
     """What a function of such values may give: their own types first."""
-    scalars = [kind._scalar if isinstance(kind, type) else kind for kind in kinds] or [_types.scalar_of(float)]
+    scalars = [kind._scalar for kind in kinds] or [_types.scalar_of(float)]
     found = [*kinds, *scalars, *map(_types.scalar_of, (bool, int, float))]
     for scalar in dict.fromkeys([*scalars, _types.scalar_of(float), _types.scalar_of(int)]):
         for n in (2, 3, 4, 6):

@@ -23,44 +23,46 @@ class _InUnions:
         return Union[other, self]
 
 
-class Scalar(_InUnions):
-    """A type of numbers: ``kc.float32``. Called, it gives a NumPy number of the type."""
+class Scalar(_InUnions, type):
+    """A type of numbers: ``kc.float32``. It is a class, whose values are NumPy's numbers with the operators of kernels.
 
-    def __init__(self, name: str):
-        self.__name__ = name
+    NumPy has no classes below its own ``bool`` and ``bfloat16``: called, these two give NumPy's number.
+    """
+
+    def __new__(meta, name: str):
+        source = "bool" if name == "bool" else f"wp.{name}"
+        body = {"__module__": "kc", "_source": source, "__doc__": f"`{name}` of the kernel language."}
+        if name in ("bool", "bfloat16"):
+            base = object
+            body["__new__"] = lambda cls, value=0: cls.numpy_dtype.type(value)
+        else:
+            base = np.dtype(name).type
+            body |= {
+                **_operators.methods(_operators.OF_NUMBERS, _made),
+                "__neg__": lambda number: type(number)(base.__neg__(number)), "__pos__": lambda number: number,
+                "__abs__": lambda number: type(number)(base.__abs__(number)),
+                "__reduce__": lambda number: (type(number), (number.item(),)), "value": property(lambda number: number.item()),
+                "__copy__": lambda number: number, "__deepcopy__": lambda number, memo: number,
+            }
+        made = super().__new__(meta, name, (base,), body)
+        made._scalar = made
+        return made
+
+    def __init__(cls, name: str):
+        super().__init__(name, (), {})
 
     @property
-    def numpy_dtype(self):
-        if self.__name__ == "bfloat16":
+    def numpy_dtype(cls):
+        if cls.__name__ == "bfloat16":
             try:
                 import ml_dtypes
             except ImportError:
                 raise ImportError("NumPy has bfloat16 from the package `ml_dtypes`") from None
             return np.dtype(ml_dtypes.bfloat16)
-        return np.dtype("bool" if self.__name__ == "bool" else self.__name__)
+        return np.dtype(cls.__name__)
 
-    def __call__(self, value=0):
-        return self._number(value)
-
-    @functools.cached_property
-    def _number(self):
-        """NumPy's class of numbers, with the operators of kernels."""
-        base = self.numpy_dtype.type
-        if self.__name__ in ("bool", "bfloat16"):
-            return base
-        body = {
-            "__module__": "kc", "_scalar": self, "_source": f"wp.{self.__name__}", **_operators.methods(_operators.OF_NUMBERS, _made),
-            "__neg__": lambda number: self(base.__neg__(number)), "__pos__": lambda number: number,
-            "__abs__": lambda number: self(base.__abs__(number)), "__reduce__": lambda number: (self, (number.item(),)),
-            "value": property(lambda number: number.item()), "__copy__": lambda number: number, "__deepcopy__": lambda number, memo: number,
-        }
-        return type(self.__name__, (base,), body)
-
-    def __repr__(self):
-        return f"kc.{self.__name__}"
-
-    def __reduce__(self):
-        return _scalar, (self.__name__,)
+    def __repr__(cls):
+        return f"kc.{cls.__name__}"
 
 
 @functools.cache
@@ -397,7 +399,7 @@ def _field_dtype(owner, name, kind):
         from ._structs import DESCRIPTOR
 
         return DESCRIPTOR
-    if not (isinstance(kind, type) or isinstance(kind, Scalar)):
+    if not isinstance(kind, type):
         raise TypeError(f"field `{name}` of struct `{owner.__name__}` is no number: NumPy has no array of such structs")
     return numpy_layout(kind)
 
