@@ -161,7 +161,10 @@ fn find_code() {
     let ranges = maps.lines().filter_map(|line| {
         let mut fields = line.split_whitespace();
         let (begin, end) = fields.next()?.split_once('-')?;
-        let is_code = fields.next()?.as_bytes().get(2) == Some(&b'x');
+        let rights = fields.next()?.as_bytes();
+        // An emulator shows neighbouring pages with the rights of the first one, which may hold
+        // constants of the code: what is not writable counts.
+        let is_code = rights.get(2) == Some(&b'x') || rights.get(..2) == Some(b"r-");
         // Offset, device and inode; then a path, if there is one.
         let without_file = fields.nth(2)? == "0" && fields.next().is_none();
         let parse = |text| usize::from_str_radix(text, 16).ok();
