@@ -153,3 +153,12 @@ def test_values_in_functions_of_numpy():
 def test_operators_that_kernels_lack(compute, text):
     with pytest.raises(TypeError, match=text):
         compute(kc.vec3(1.0, 2.0, 3.0))
+
+
+def test_scalars_are_classes():
+    assert issubclass(kc.float32, kc.float16 | kc.float32 | kc.float64) and not issubclass(kc.int32, kc.float16 | kc.float32)
+    x = kc.float32(1.5)
+    assert isinstance(x, kc.float32) and isinstance(x, np.float32) and not isinstance(x, kc.float64)
+    assert type(-x) is type(x * x) is kc.float32 and np.dtype(kc.float32) == np.float32
+    assert pickle.loads(pickle.dumps(kc.int64)) is copy.deepcopy(kc.int64) is kc.int64
+    assert repr(kc.uint8) == "kc.uint8" and kc.bool(1) is np.True_
