@@ -25,7 +25,7 @@ NO_PATHS := RUSTFLAGS="$$RUSTFLAGS --remap-path-prefix=$(CURDIR)=kc --remap-path
 # By itself: the allocator of the command has no place in the processes of others.
 DRIVER := $(NO_PATHS) cargo build --release -p kc-libcuda --no-default-features --features llvm-static
 
-.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu gpu-whole gpu-asan wheel sdist site vsix gpu-kit hooks clean
+.PHONY: demo test rust-test release dist release-all bench python python-test on-python on-simulated-gpu with-torch with-warp with-jax without-gpu gpu-whole gpu-asan wheel wheel-aarch64 sdist site vsix gpu-kit hooks clean
 
 release:
 	@scripts/setup.sh build
@@ -104,6 +104,9 @@ wheel:
 	eval "$$(scripts/setup.sh env)" && cd python && $(NO_PATHS) PATH="$$PWD/../.env-python/bin:$$PATH" ../.env-python/bin/maturin build --release --out ../out/wheels \
 		--no-default-features --features cuda,llvm-static
 	.env-python/bin/python python/needs.py out/wheels/*.whl
+
+wheel-aarch64:
+	scripts/wheel_aarch64.sh out/wheels
 
 sdist:
 	@scripts/setup.sh python
