@@ -81,6 +81,13 @@ class Source:
         return annotation_of(function, name, tree, self.names_outside(function))
 
 
+def arguments_of(function) -> list:
+    """The parameters of a kernel's function: names, and the types that their annotations stand for (`Any` without one)."""
+    source = getattr(function, "_kc_source", None) or Source(function)
+    kinds = [(one.arg, one.annotation) for one in parameters(source.node)]
+    return [(name, typing.Any if tree is None else source.annotation(function, name, tree)) for name, tree in kinds]
+
+
 def _names_any(annotation) -> bool:
     nodes = () if annotation is None else ast.walk(unquoted(annotation))
     return any(_ANY & {getattr(node, "id", None), getattr(node, "attr", None)} for node in nodes)

@@ -55,6 +55,13 @@ class Kernel(_native.Kernel):
         return Module(lambda: self._module)
 
     @property
+    def adj(self) -> types.SimpleNamespace:
+        """Warp's place for a kernel's parameters: ``adj.args`` has a ``label`` and a ``type`` for each."""
+        from ._capture import arguments_of
+
+        return types.SimpleNamespace(args=[types.SimpleNamespace(label=name, type=kind) for name, kind in arguments_of(self._kc_kernel)])
+
+    @property
     def cuda(self) -> str:
         """The kernel and its gradient as CUDA C++: one file that stands alone."""
         return self._module.cuda

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+from typing import Any
 
 import kc
 import kc.warp as wp
@@ -363,3 +364,20 @@ def test_gradients_of_copies_of_some_elements():
     tape.backward(total)
     assert many.numpy().tolist() == [5, 4, 1, 1] and total.numpy()[0] == 43
     assert few.grad.numpy().tolist() == [0, 8]
+
+
+@wp.kernel
+def of_arguments(a: wp.array(dtype=Any), b: wp.array2d(dtype=wp.vec3), n: int, s: "wp.float64"):
+    i = wp.tid()
+    if i < n:
+        a[i] += a.dtype(b[i, 0][0] * float(s))
+
+
+def test_arguments_of_kernels():
+    args = of_arguments.adj.args
+    assert [arg.label for arg in args] == ["a", "b", "n", "s"]
+    assert [wp.types.is_array(arg.type) for arg in args] == [True, True, False, False]
+    assert args[0].type.dtype is Any and args[1].type.ndim == 2 and args[1].type.dtype is wp.vec3
+    assert args[2].type is int and args[3].type is wp.float64
+    made = wp.overload(of_arguments, {arg.label: wp.array(dtype=wp.float32) for arg in args if wp.types.is_array(arg.type) and arg.type.dtype is Any})
+    assert [arg.label for arg in made.adj.args] == ["a", "b", "n", "s"]
