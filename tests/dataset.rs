@@ -24,7 +24,7 @@ fn good(output: &Output) {
 /// All files below a folder.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = BTreeMap::new();
-    for part in ["", "data/pairs", "data/repair"] {
+    for part in ["", "data/pairs", "data/repair", "data/optimize"] {
         for entry in std::fs::read_dir(folder.join(part)).into_iter().flatten().flatten() {
             if entry.path().is_file() {
                 let name = format!("{part}/{}", entry.file_name().to_string_lossy());
@@ -147,6 +147,51 @@ fn short_flags_work_and_pipes_stay_quiet() {
         assert!(["axpy", "csr_spmv"].contains(&row["family"].as_str().unwrap_or_default()), "{row:#}");
         assert!(row["llvm_ir_host"].is_string() && row["ptx"].is_null() && row["cuda_forward"].is_null(), "{row:#}");
     }
+}
+
+/// The programs before they were optimised: `show` finds them, `stats` counts them, `validate`
+/// makes them again, and any number of threads makes the same bytes.
+#[test]
+fn slow_programs_are_shown_and_counted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (set, again) = (folder.path().join("set"), folder.path().join("again"));
+    let families = ["--families", "heat_explicit,closest_segment_point", "--emit", "cuda", "--mutants", "0"];
+    let with = |jobs| [&["-n", "6", "--seed", "4", "--optimize", "--jobs", jobs][..], &families].concat();
+    good(&kc(&with("1"), &set));
+    good(&kc(&with("2"), &again));
+    same(&set, &again);
+    let ask = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).arg("dataset").args(args).output().expect("kc runs");
+        good(&output);
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON")
+    };
+    let path = set.to_string_lossy().into_owned();
+    let stats = ask(&["stats", &path, "--json"]);
+    let count = stats["optimize"]["rows"].as_u64().unwrap_or(0);
+    assert!(count >= 3 && stats["optimize"]["changes"]["coalesce-axes"].as_u64() > Some(0), "{stats:#}");
+    let mut shown = 0;
+    for n in 0..6 {
+        let id = format!("{n}-optimize");
+        let output = Command::new(env!("CARGO_BIN_EXE_kc")).args(["dataset", "show", &path, &id]).output();
+        let output = output.expect("kc runs");
+        if !output.status.success() {
+            continue;
+        }
+        shown += 1;
+        let row: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        let pair = ask(&["show", &path, &n.to_string()]);
+        assert_eq!((&row["parent_id"], &row["fast_source"]), (&pair["id"], &pair["python_source"]));
+        let versions = row["versions"].as_array().expect("versions");
+        let [first, last] = [&versions[0], &versions[versions.len() - 1]];
+        assert_eq!((&first["source"], &last["source"]), (&row["slow_source"], &row["fast_source"]));
+        assert!(first["change"].is_null() && last["reason"].is_string() && last["cuda"].is_string(), "{row:#}");
+        let metric = row["gain"]["metric"].as_str().expect("a metric");
+        let of = |version: &serde_json::Value| version[metric].as_f64().expect("a number");
+        assert!((of(first) / of(last) - row["gain"]["factor"].as_f64().expect("a factor")).abs() < 1e-9, "{row:#}");
+    }
+    assert_eq!(shown, count);
+    let report = ask(&["validate", &path, "--leakage", "--json"]);
+    assert_eq!((report["made_again"].as_u64(), &report["faults"]), (Some(6 + count), &serde_json::json!([])));
 }
 
 /// The faulty programs: `show` finds them, `stats` counts them, `validate` makes them again; and
@@ -434,7 +479,7 @@ fn sets_load_with_the_libraries_that_people_use() {
     assert!(python.is_file(), "there is no .env-data: run `scripts/setup.sh test`");
     let folder = tempfile::tempdir().expect("a folder");
     let set = folder.path().join("set");
-    good(&kc(&["-n", "12", "--shard-rows", "8", "--emit", "cuda,adjoint", "--repair"], &set));
+    good(&kc(&["-n", "12", "--shard-rows", "8", "--emit", "cuda,adjoint", "--repair", "--optimize"], &set));
     let output = Command::new(python).arg(root.join("tests/dataset_loads.py")).arg(&set).arg("12").output();
     let output = output.expect("python runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -56,6 +56,11 @@ assert polars.read_parquet(folder / "data/repair/*.parquet").height == len(mende
 query = f"select bug_class, count(*) from '{folder}/data/repair/*.parquet' group by bug_class"
 assert sum(count for _, count in duckdb.sql(query).fetchall()) == len(mended)
 
+# The slow ones, with their versions.
+slow = [row for split in datasets.load_dataset(str(folder), "optimize", cache_dir=cache).values() for row in split]
+assert slow and all(row["fast_source"] == sources[row["parent_id"]] == row["versions"][-1]["source"] for row in slow)
+assert polars.read_parquet(folder / "data/optimize/*.parquet").height == len(slow)
+
 # The same through the Croissant description, nested columns too.
 described = mlcroissant.Dataset(str(folder / "croissant.json"))
 assert not described.metadata.ctx.issues.errors, described.metadata.ctx.issues.report()
@@ -64,4 +69,5 @@ assert {id: row["pairs/python_source"].decode() for id, row in found.items()} ==
 assert all(row["pairs/verify"]["pairs/verify/host_ok"] for row in found.values())
 assert all(len(row["pairs/minhash"]) == 64 for row in found.values())
 assert sum(1 for _ in described.records("repair")) == len(mended)
+assert sum(1 for _ in described.records("optimize")) == len(slow)
 print("loaded", rows, "rows and", len(mended), "faults")

@@ -65,9 +65,13 @@ pub(super) struct Args {
     /// that mends it, and the launch at which it shows.
     #[arg(long, conflicts_with = "no_verify")]
     repair: bool,
+    /// Another table, `optimize`: the programs as they were before one or two optimisations, with
+    /// what the simulator counts of each version, and the reason in words.
+    #[arg(long, conflicts_with = "no_verify")]
+    optimize: bool,
     /// Make rows of the kernels in this folder instead: of Python files under a permissive licence.
     /// kc prints what it leaves out, and why.
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["families", "shard", "count", "repair", "balance"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["families", "shard", "count", "repair", "optimize", "balance"])]
     from: Option<PathBuf>,
     /// Leave out programs that have 13 words in a row in common with the texts in this folder.
     #[arg(long, value_name = "DIR")]
@@ -126,7 +130,8 @@ enum Verb {
     /// Shows one row.
     Show {
         dir: PathBuf,
-        /// Its id or its index; `-repair` behind the index asks for the faulty version.
+        /// Its id or its index; `-repair` behind the index asks for the faulty version, `-optimize`
+        /// for the slow ones.
         id: String,
         /// Only this column, as it is: `python_source`.
         #[arg(long)]
@@ -233,6 +238,7 @@ fn options(args: &Args) -> Result<Options> {
         exclude: args.exclude.clone(),
         excluded: Grams::read(&args.exclude)?.digest(),
         repair: args.repair,
+        optimize: args.optimize,
         mutants: if args.no_verify { 0 } else { args.mutants },
         parquet: args.format.contains(&FileFormat::Parquet),
         jsonl: args.format.contains(&FileFormat::Jsonl),
@@ -470,6 +476,14 @@ fn stats(store: &Store, pool: &ThreadPool, with_diversity: bool) -> Result<Value
             "found_by": of("repair.found_by"),
         });
     }
+    if store.options.optimize {
+        let mut of = |column: &str| json!(counts.remove(column).unwrap_or_default());
+        out["optimize"] = json!({
+            "rows": store.rows_in(Config::Optimize),
+            "changes": of("optimize.changes"),
+            "metrics": of("optimize.gain.metric"),
+        });
+    }
     let kernels = pool.install(|| store.kernels())?;
     let kinds = counts.remove("kinds").unwrap_or_default();
     out["natural"] = natural::table(kernels.looks(), &kinds, store.rows_in(Config::Pairs));
@@ -546,10 +560,9 @@ fn check(dir: &Path, sample: f64, leakage: bool, json: bool) -> Result<Exit> {
 }
 
 fn show(dir: &Path, id: &str, column: Option<&str>) -> Result<()> {
-    let (name, config) = match id.strip_suffix("-repair") {
-        Some(name) => (name, Config::Repair),
-        None => (id, Config::Pairs),
-    };
+    let tables = Config::ALL.into_iter().filter(|config| *config != Config::Pairs);
+    let of = |config: Config| Some((id.strip_suffix(config.name())?.strip_suffix('-')?, config));
+    let (name, config) = tables.filter_map(of).next().unwrap_or((id, Config::Pairs));
     // The id ends in the index.
     let index: Option<u64> = name.rsplit('-').next().and_then(|index| index.parse().ok());
     let found = index.map(|index| open(dir)?.row(config, index)).transpose()?.flatten();

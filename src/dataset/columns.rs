@@ -169,6 +169,44 @@ pub const PAIRS: Columns = {
     ]
 };
 
+/// Of the table `optimize`.
+pub const OPTIMIZE: Columns = {
+    use ColumnType::*;
+    &[
+        ("id", Text),
+        ("index", Int),
+        ("parent_id", Text),
+        ("split", Text),
+        ("category", Text),
+        ("domain", Text),
+        ("kernel", Text),
+        ("changes", TextList),
+        ("messages[].role", Text),
+        ("messages[].content", Text),
+        ("slow_source", Text),
+        ("fast_source", Text),
+        ("unified_diff", Text),
+        ("gain.metric", Text),
+        ("gain.factor", Float),
+        ("versions[].change", OptionalText),
+        ("versions[].reason", OptionalText),
+        ("versions[].source", Text),
+        ("versions[].cuda", OptionalText),
+        ("versions[].launch_dim", Text),
+        ("versions[].threads", Int),
+        ("versions[].warp_insts", Int),
+        ("versions[].load_requests", Int),
+        ("versions[].store_requests", Int),
+        ("versions[].sectors", Int),
+        ("versions[].registers_at_most", OptionalInt),
+        ("provenance.seed", Text),
+        ("provenance.candidate", Text),
+        ("generator_version", Text),
+        ("schema_version", Int),
+        ("license", Text),
+    ]
+};
+
 /// Of the table `repair`.
 pub const REPAIR: Columns = {
     use ColumnType::*;

@@ -53,7 +53,11 @@ pub fn values(plan: &Plan, scale: Scale) -> Vec<u32> {
 
 /// The size of a launch.
 pub fn size(plan: &Plan, step: &Step, scale: Scale) -> Size {
-    let values = values(plan, scale);
+    sized(step, values(plan, scale))
+}
+
+/// The size of a launch where the symbols have these values.
+pub fn sized(step: &Step, values: Vec<u32>) -> Size {
     let dims = step.dims.iter().map(|dim| dim.of(&values));
     let threads = match &step.block {
         Some(block) => dims.zip(block).map(|(n, block)| n.div_ceil(*block) * block).collect(),

@@ -23,6 +23,7 @@
 //! | [`record`], [`entry`] | what does a row hold? |
 //! | [`row`] | what is a row? |
 //! | [`columns`] | which columns do rows have? |
+//! | [`optimize`] | how were kernels before somebody made them faster? |
 //! | [`repair`] | what do broken kernels look like, and how are they mended? |
 //! | [`produce`] | in what order are rows made, and which? |
 //! | [`store`] | how do rows lie on disk? |
@@ -45,6 +46,7 @@ pub mod launch;
 pub mod mutants;
 pub mod natural;
 pub mod near;
+pub mod optimize;
 pub mod perf;
 pub mod plan;
 pub mod produce;
@@ -133,6 +135,9 @@ pub struct Options {
     /// Whether rows come with a faulty version of themselves, in the configuration `repair`.
     #[serde(default)]
     pub repair: bool,
+    /// Whether they come with the slow programs that they were made of, in `optimize`.
+    #[serde(default)]
+    pub optimize: bool,
     /// Changed programs that the checks of each row have to notice ([`mutants`]).
     #[serde(default)]
     pub mutants: u32,
@@ -152,16 +157,19 @@ pub enum Config {
     Pairs,
     /// Programs with a fault, and how it shows.
     Repair,
+    /// Programs on their way from slow to fast.
+    Optimize,
 }
 
 impl Config {
-    pub const ALL: [Config; 2] = [Config::Pairs, Config::Repair];
+    pub const ALL: [Config; 3] = [Config::Pairs, Config::Repair, Config::Optimize];
 
     /// Of its folder and in the card.
     pub fn name(self) -> &'static str {
         match self {
             Config::Pairs => "pairs",
             Config::Repair => "repair",
+            Config::Optimize => "optimize",
         }
     }
 
@@ -169,6 +177,16 @@ impl Config {
         match self {
             Config::Pairs => columns::PAIRS,
             Config::Repair => columns::REPAIR,
+            Config::Optimize => columns::OPTIMIZE,
+        }
+    }
+
+    /// The column that holds the program of the row's parent, or of the row itself.
+    pub fn program(self) -> &'static str {
+        match self {
+            Config::Pairs => "python_source",
+            Config::Repair => "fixed_source",
+            Config::Optimize => "fast_source",
         }
     }
 }
@@ -182,8 +200,12 @@ pub const MAX_ROWS: u64 = 100_000_000;
 impl Options {
     /// The tables of the set.
     pub fn configs(&self) -> impl Iterator<Item = Config> + use<> {
-        let repair = self.repair;
-        Config::ALL.into_iter().filter(move |config| repair || *config == Config::Pairs)
+        let (repair, optimize) = (self.repair, self.optimize);
+        Config::ALL.into_iter().filter(move |config| match config {
+            Config::Pairs => true,
+            Config::Repair => repair,
+            Config::Optimize => optimize,
+        })
     }
 
     /// The shards of the whole set.

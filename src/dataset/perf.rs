@@ -62,6 +62,11 @@ pub fn count(plan: &Plan, compiled: &Compiled, ptx: &str, seed: u64) -> Option<P
         counted.extend(report.counted);
         launch::keep(&mut contents, step, &arguments, &module.structs);
     }
+    of_launches(&counted, threads)
+}
+
+/// What the simulator counted in launches of so many threads.
+pub fn of_launches(counted: &[Measured], threads: u64) -> Option<Perf> {
     let limits = Limits::of(artefacts::arch()?.name)?;
     let resident: Vec<Resident> = counted.iter().map(|measured| resident(measured, limits)).collect();
     let instructions: Vec<Instruction> = counted.iter().flat_map(|measured| measured.instructions.clone()).collect();

@@ -18,7 +18,7 @@ use super::identity::{self, Identity};
 use super::row::Row;
 use super::sample::Sample;
 
-use super::{Config, Options, Result, fail, near, record, repair};
+use super::{Config, Options, Result, fail, near, optimize, record, repair};
 use crate::diag::{Code, Diagnostics};
 use crate::driver::{self, Compiler, Compilers, Timings};
 use crate::source::FileId;
@@ -89,8 +89,9 @@ pub struct Tally {
 #[derive(Clone, Debug)]
 pub struct Made {
     pub pair: Row,
-    /// A faulty version of it, where one was asked for and shows its fault.
-    pub repair: Option<Row>,
+    /// The rows of other tables: a faulty version, where one was asked for and shows its fault; the
+    /// slow ones.
+    pub more: Vec<(Config, Row)>,
     /// What is measured of its program, where it may be among those that are.
     pub kernel: Option<Arc<Kernel>>,
 }
@@ -276,10 +277,10 @@ pub fn shard(
                 Some((_, Ok(mut made))) => {
                     let index = shard * options.shard_rows + count;
                     let id = format!("kc1-{:x}-{index}", options.seed);
-                    if let Some(repair) = &mut made.repair {
-                        repair.set("id", format!("{id}-repair"));
-                        repair.set("index", index);
-                        repair.set("parent_id", id.as_str());
+                    for (config, row) in &mut made.more {
+                        row.set("id", format!("{id}-{}", config.name()));
+                        row.set("index", index);
+                        row.set("parent_id", id.as_str());
                     }
                     made.pair.set("id", id);
                     made.pair.set("index", index);
@@ -393,18 +394,33 @@ fn attempt(
     }
     let make = || {
         let pair = record::make(sample, parsed.as_ref(), identity, *number, options, compiler, timings)?;
-        let repair =
-            options.repair.then(|| timings.time("repair", || repair::make(sample, *number, options, compiler)));
+        let tables = options.configs().filter(|config| *config != Config::Pairs);
+        let more = tables
+            .filter_map(|config| {
+                let row = timings.time(config.name(), || beside(config, sample, *number, options, compiler))?;
+                Some((config, row))
+            })
+            .collect();
         let measured = parsed.as_ref().filter(|_| options.is_measured(shard_of(*number)));
         let kernel = measured.and_then(|parsed| Kernel::of_parsed(&sample.plan.text, parsed));
-        Ok(Made { pair, repair: repair.flatten(), kernel: kernel.map(Arc::new) })
+        Ok(Made { pair, more, kernel: kernel.map(Arc::new) })
     };
     driver::catch(make)
         .unwrap_or_else(|fault| Err(Rejection::new("fault of kc", format!("{}: {}", fault.place, fault.message))))
 }
 
+/// The row of a verified program in another table.
+fn beside(config: Config, sample: &Sample, number: u64, options: &Options, compiler: &Compiler) -> Option<Row> {
+    match config {
+        Config::Pairs => None,
+        Config::Repair => repair::make(sample, number, options, compiler),
+        Config::Optimize => optimize::make(sample, number, options, compiler),
+    }
+}
+
 /// The row that candidate number `number` makes in a table, without its place; for validation. Of
-/// the table `repair` only the fault is examined again: its program has a row of its own.
+/// the tables `repair` and `optimize` only what they add is examined again: the program has a row
+/// of its own.
 pub fn again(
     config: Config,
     options: &Options,
@@ -417,12 +433,12 @@ pub fn again(
     };
     match config {
         Config::Pairs => {
-            let options = Options { repair: false, ..options.clone() };
+            let options = Options { repair: false, optimize: false, ..options.clone() };
             attempt(&candidate, &options, source, compiler, &mut Timings::default()).map(|made| made.pair)
         }
-        Config::Repair => driver::catch(|| repair::make(&candidate.sample, number, options, compiler))
+        _ => driver::catch(|| beside(config, &candidate.sample, number, options, compiler))
             .unwrap_or_default()
-            .ok_or_else(|| Rejection::new("no fault", "no fault shows in its program")),
+            .ok_or_else(|| Rejection::new(format!("no {}", config.name()), "its program gives no such row")),
     }
 }
 

@@ -6,7 +6,7 @@ use super::store::{Store, Writer};
 use super::{Config, Emit, Options, diversity, identity, produce, validate};
 use crate::driver::{Compilers, Timings};
 
-fn options(rows: u64) -> Options {
+pub fn options(rows: u64) -> Options {
     Options {
         rows,
         shard_rows: 4096,
@@ -18,6 +18,7 @@ fn options(rows: u64) -> Options {
         exclude: Vec::new(),
         excluded: 0,
         repair: false,
+        optimize: false,
         mutants: 4,
         parquet: true,
         jsonl: true,
@@ -114,7 +115,7 @@ fn two_runs_in_one_directory_are_told_of() {
 #[test]
 fn rows_are_made_again_and_damage_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
-    let options = Options { repair: true, ..options(6) };
+    let options = Options { repair: true, optimize: true, ..options(6) };
     let source = produce::Source::of(&options, &Compilers::default()).expect("algorithms");
     let mut store = Store::create(folder.path(), &options, false).expect("an empty folder");
     let mut writer = Writer::new(&store, 0).expect("memory");
@@ -129,8 +130,13 @@ fn rows_are_made_again_and_damage_is_found() {
     writer.finish(&mut store, tally.clone()).expect("written");
     store.finish(&serde_json::json!({})).expect("written");
     let report = validate::validate(&store, 1.0, true).expect("readable");
-    let faulty: Vec<usize> = (0..rows.len()).filter(|&n| rows[n].repair.is_some()).collect();
-    assert_eq!((report.made_again, report.faults.len()), (6 + faulty.len() as u64, 0), "{report:?}");
+    let of = |config: Config| -> Vec<usize> {
+        (0..rows.len()).filter(|&n| rows[n].more.iter().any(|(of, _)| *of == config)).collect()
+    };
+    let (faulty, slow) = (of(Config::Repair), of(Config::Optimize));
+    assert!(!slow.is_empty());
+    let all = 6 + faulty.len() as u64 + slow.len() as u64;
+    assert_eq!((report.made_again, report.faults.len()), (all, 0), "{report:?}");
 
     // What is measured is the same when it is read.
     let kernels = store.kernels().expect("readable");
@@ -177,7 +183,8 @@ fn rows_are_made_again_and_damage_is_found() {
     let mut changed = rows.clone();
     let [first, second, ..] = faulty.as_slice() else { panic!("two programs have a fault") };
     for (n, column) in [(*first, "failure"), (*second, "fixed_source")] {
-        changed[n].repair.iter_mut().for_each(|row| row.set(column, "@wp.kernel"));
+        let faulty = |(config, _): &&mut (Config, super::row::Row)| *config == Config::Repair;
+        changed[n].more.iter_mut().filter(faulty).for_each(|(_, row)| row.set(column, "@wp.kernel"));
     }
     changed[2].pair.set("cuda_forward", "__global__ void nothing() {}");
     let other = tempfile::tempdir().expect("a folder");

@@ -74,12 +74,12 @@ pub fn validate(store: &Store, share: f64, leakage: bool) -> Result<Report> {
         for row in &rows {
             match entry.config() {
                 Config::Pairs => parents.add(row),
-                Config::Repair => report.faults.extend(parents.fault_of(entry, row)),
+                _ => report.faults.extend(parents.fault_of(entry, row)),
             }
         }
-        if leakage && entry.config() == Config::Repair {
+        if leakage && entry.config() != Config::Pairs {
             for row in &rows {
-                sides.compare_repair(entry, row, &mut report);
+                sides.compare_beside(entry, row, &mut report);
             }
         }
         if leakage && entry.config() == Config::Pairs {
@@ -158,7 +158,8 @@ fn fault_of(
     extra.map(|name| format!("`{name}` is no column"))
 }
 
-/// The programs of the table `pairs`, for the rows of `repair`: those of a shard follow its pairs.
+/// The programs of the table `pairs`, for the rows of the others: those of a shard follow its
+/// pairs.
 #[derive(Default)]
 struct Parents {
     /// By index: the id and the program's hash.
@@ -171,14 +172,15 @@ impl Parents {
         self.known.insert(row["index"].as_u64().unwrap_or(u64::MAX), (text(row, "id"), program));
     }
 
-    /// What is wrong with the program that a row mends.
+    /// What is wrong with the program that a row leads to.
     fn fault_of(&self, entry: &super::store::Entry, row: &Value) -> Option<Fault> {
         let parent = row["index"].as_u64().and_then(|index| self.known.get(&index));
+        let column = entry.config().program();
         let reason = match parent {
             None => "there is no row of its program",
             Some((id, _)) if *id != text(row, "parent_id") => "`parent_id` is not the row of its program",
-            Some((_, program)) if *program != identity::hash64(text(row, "fixed_source").as_bytes()) => {
-                "`fixed_source` is not the program of its parent"
+            Some((_, program)) if *program != identity::hash64(text(row, column).as_bytes()) => {
+                &format!("`{column}` is not the program of its parent")
             }
             _ => return None,
         };
@@ -198,9 +200,9 @@ impl Sides {
         splits::keys(&syntax::parse(FileId(0), source, &mut Diagnostics::new()))
     }
 
-    /// A mended program is in the split of its parent.
-    fn compare_repair(&self, entry: &super::store::Entry, row: &Value, report: &mut Report) {
-        let keys = self.keys(&text(row, "fixed_source"));
+    /// The program of a row beside is in the split of its parent.
+    fn compare_beside(&self, entry: &super::store::Entry, row: &Value, report: &mut Report) {
+        let keys = self.keys(&text(row, entry.config().program()));
         if keys.is_empty() || keys.iter().any(|key| self.owners.get(key).is_none_or(|split| *split != entry.split)) {
             let reason = "its program is in another split".to_string();
             report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });

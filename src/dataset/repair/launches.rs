@@ -36,7 +36,7 @@ pub fn faults(sites: &Sites, kernel: &str, out: &mut Faults) {
 }
 
 /// Where the extents of a kernel's first launch stand: those behind `dim=`.
-fn extents(text: &str, kernel: &str) -> Option<Vec<Range<usize>>> {
+pub fn extents(text: &str, kernel: &str) -> Option<Vec<Range<usize>>> {
     const LAUNCH: &str = "wp.launch(";
     let calls = text.match_indices(LAUNCH).map(|(at, _)| at + LAUNCH.len());
     let names = |at: &usize| text[*at..].trim_start().strip_prefix(kernel).is_some_and(|rest| rest.starts_with(','));

@@ -15,14 +15,14 @@
 
 mod cuda;
 mod gradient;
-mod launches;
+pub mod launches;
 mod memory;
 mod semantic;
 mod shapes;
 pub mod sites;
 mod syntax;
 mod talk;
-mod trial;
+pub mod trial;
 mod types;
 
 use serde_json::Value;

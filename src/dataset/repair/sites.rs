@@ -31,6 +31,8 @@ pub enum Relaunch {
     Blocks,
     /// The first two extents stand for each other.
     Swapped,
+    /// A thread for eight elements.
+    Eighth,
 }
 
 impl Relaunch {
@@ -41,6 +43,7 @@ impl Relaunch {
             Relaunch::Short => *first = first.saturating_sub(1),
             Relaunch::Long => *first += 1,
             Relaunch::Blocks => *first = first.div_ceil(256),
+            Relaunch::Eighth => *first = first.div_ceil(8),
             Relaunch::Swapped if threads.len() > 1 => threads.swap(0, 1),
             Relaunch::Swapped => {}
         }

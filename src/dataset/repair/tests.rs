@@ -22,6 +22,7 @@ fn options() -> Options {
         excluded: 0,
         mutants: 0,
         repair: true,
+        optimize: false,
         parquet: true,
         jsonl: true,
         version: "0".to_string(),

@@ -5,7 +5,7 @@
 //! options.json   what makes the set: written first
 //! journal.jsonl  one line per finished shard, with a SHA-256 of its own, synced
 //! data/pairs/    train-00000-of-00025.parquet, train-00000-of-00025.jsonl.zst, validation-..., test-...
-//! data/repair/   the same of the configuration `repair`, where it was asked for
+//! data/repair/   the same of the configuration `repair`, where it was asked for; `optimize` too
 //! manifest.json  files with their SHA-256; stats.json, README.md, croissant.json: written last
 //! ```
 

@@ -22,8 +22,14 @@ const GROUP_ROWS: usize = 256;
 /// The columns whose values are counted.
 const COUNTED: [&str; 5] = ["category", "family", "domain", "split", "difficulty"];
 
-/// The same of repair rows; the counts are kept as `repair.bug_class`.
-const COUNTED_OF_REPAIR: [&str; 3] = ["bug_class", "bug_kind", "found_by"];
+/// The same of the other tables; the counts are kept as `repair.bug_class`.
+const COUNTED_BESIDE: [(Config, &str); 5] = [
+    (Config::Repair, "bug_class"),
+    (Config::Repair, "bug_kind"),
+    (Config::Repair, "found_by"),
+    (Config::Optimize, "changes"),
+    (Config::Optimize, "gain.metric"),
+];
 
 /// A shard on its way.
 pub struct Writer {
@@ -71,7 +77,7 @@ impl Writer {
 
     /// Adds rows, in order.
     pub fn push(&mut self, rows: Vec<Made>) -> Result<()> {
-        for Made { pair, repair, kernel } in rows {
+        for Made { pair, more, kernel } in rows {
             let mut count = |column: &str, cell: &Cell| {
                 if *cell == Cell::Null {
                     return;
@@ -87,11 +93,17 @@ impl Writer {
             }
             pair.get("kinds").list().iter().for_each(|kind| count("kinds", kind));
             count("gradient_checked", pair.get("verify.grad_ok"));
-            for column in COUNTED_OF_REPAIR {
-                repair.iter().for_each(|row| count(&format!("repair.{column}"), row.get(column)));
+            for (config, row) in &more {
+                for (_, column) in COUNTED_BESIDE.iter().filter(|(of, _)| of == config) {
+                    let name = format!("{}.{column}", config.name());
+                    match row.get(column) {
+                        Cell::List(list) => list.iter().for_each(|cell| count(&name, cell)),
+                        cell => count(&name, cell),
+                    }
+                }
             }
             self.add(Config::Pairs, pair, kernel)?;
-            repair.map_or(Ok(()), |row| self.add(Config::Repair, row, None))?;
+            more.into_iter().try_for_each(|(config, row)| self.add(config, row, None))?;
         }
         Ok(())
     }

@@ -1,0 +1,167 @@
+//! How is a kernel made faster? Programs of the set as they were before one or two optimisations,
+//! with what each version costs.
+//!
+//! | file | question it answers |
+//! |---|---|
+//! | [`slowings`] | which optimisations does a kernel have, and how was it without them? |
+//! | [`count`] | is a version right, and what does it cost? |
+//! | [`talk`] | what is said of it, turn by turn? |
+//!
+//! A row exists only where the counters show the gain: the slow version executes or moves at least
+//! [`GAIN`] times as much as the fast one. The fast version is the program of a verified row.
+
+mod count;
+mod slowings;
+mod talk;
+
+use similar::TextDiff;
+
+use self::count::{Counted, Course};
+use self::slowings::slowings;
+use super::perf::Perf;
+use super::random::Random;
+use super::record::{LICENSE, SCHEMA};
+use super::repair::sites::{self, Fault, Relaunch, Sites};
+use super::row::{Cell, Row};
+use super::sample::Sample;
+use super::{Config, Options};
+use crate::driver::Compiler;
+
+/// What a change has to gain, in one of the counters.
+const GAIN: f64 = 1.25;
+
+/// The choices of such a row are others than those of its program.
+const STREAM: u64 = 0x6f70_7469_6d69_7a65;
+
+/// What is compared: instructions that warps execute, requests, and sectors of 32 bytes in global
+/// memory.
+const METRICS: [(&str, &str); 4] = [
+    ("sectors", "memory_l2_theoretical_sectors_global"),
+    ("warp_insts", "smsp__inst_executed.sum"),
+    ("load_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
+    ("store_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"),
+];
+
+/// A program on its way from slow to fast.
+pub struct Version {
+    pub text: String,
+    /// The optimisation that made it of the version before; None of the first.
+    pub change: Option<Fault>,
+    pub counted: Counted,
+}
+
+impl Version {
+    fn metric(&self, name: &str) -> u64 {
+        metric(&self.counted.perf, name)
+    }
+}
+
+fn metric(perf: &Perf, name: &str) -> u64 {
+    METRICS.iter().find(|(known, _)| *known == name).and_then(|(_, metric)| perf.count(metric)).unwrap_or(0)
+}
+
+/// The counter that a change lowers most, and how many times; None: it gains nothing, or costs
+/// instructions or traffic elsewhere.
+fn gain(slow: &Perf, fast: &Perf) -> Option<(&'static str, f64)> {
+    let factor = |name: &str| metric(slow, name) as f64 / metric(fast, name).max(1) as f64;
+    if ["sectors", "warp_insts"].iter().any(|name| factor(name) < 0.9) {
+        return None;
+    }
+    let best = METRICS.iter().map(|(name, _)| (*name, factor(name))).max_by(|a, b| a.1.total_cmp(&b.1))?;
+    (best.1 >= GAIN).then_some(best)
+}
+
+/// Makes the row of a verified program. None where no optimisation of it gains.
+pub fn make(sample: &Sample, candidate: u64, options: &Options, compiler: &Compiler) -> Option<Row> {
+    let mut random = Random::new(options.seed ^ STREAM, candidate);
+    let seed = Random::new(options.seed, candidate).word();
+    let course = Course { plan: &sample.plan, step: sample.plan.steps.first()?, seed, compiler };
+    let right = course.compile(&sample.plan.text)?;
+    let counted = course.count(&right, &[])?;
+    let mut text = sample.plan.text.clone();
+    // From fast to slow, to be turned round.
+    let mut versions = vec![Version { text: text.clone(), change: None, counted }];
+    let mut launches: Vec<Relaunch> = Vec::new();
+    while versions.len() < 3 {
+        let used: Vec<&str> = versions.iter().filter_map(|version| version.change.as_ref()).map(|c| c.kind).collect();
+        let mut changes = {
+            let parsed = sites::parse(&text);
+            slowings(&Sites::new(&text, &parsed), &sample.plan, course.step).list
+        };
+        changes.retain(|change| !used.contains(&change.kind));
+        let found =
+            std::iter::from_fn(|| (!changes.is_empty()).then(|| changes.swap_remove(random.below(changes.len()))))
+                .find_map(|change| {
+                    let slower = change.apply(&text)?;
+                    let launches: Vec<Relaunch> = launches.iter().copied().chain(change.launch).collect();
+                    let compiled =
+                        course.compile(&slower).filter(|compiled| course.agrees(&right, compiled, &launches))?;
+                    let counted = course.count(&compiled, &launches)?;
+                    gain(&counted.perf, &versions.last()?.counted.perf)?;
+                    Some((change, slower, launches, counted))
+                });
+        let Some((change, slower, after, counted)) = found else { break };
+        versions.last_mut()?.change = Some(change);
+        (text, launches) = (slower.clone(), after);
+        versions.push(Version { text: slower, change: None, counted });
+    }
+    versions.reverse();
+    let gained = gain(&versions.first()?.counted.perf, &versions.last()?.counted.perf)?;
+    (versions.len() > 1).then(|| row(sample, candidate, options, &versions, gained, &mut random))
+}
+
+fn row(
+    sample: &Sample,
+    candidate: u64,
+    options: &Options,
+    versions: &[Version],
+    (metric, factor): (&str, f64),
+    random: &mut Random,
+) -> Row {
+    let kernel = sample.plan.steps.first().map_or("", |step| step.kernel.as_str());
+    let (slow, fast) = (versions.first().map_or("", |v| &v.text), sample.plan.text.as_str());
+    let changes: Vec<&Fault> = versions.iter().filter_map(|version| version.change.as_ref()).collect();
+    let diff = TextDiff::from_lines(slow, fast).unified_diff().header("a/kernel.py", "b/kernel.py").to_string();
+    let turns = talk::turns(kernel, versions, random);
+    let each = |of: &dyn Fn(&Version) -> Cell| Cell::from_iter(versions.iter().map(of));
+    let change = |of: fn(&Fault) -> &str| {
+        Cell::from_iter(versions.iter().map(|version| Cell::from(version.change.as_ref().map(|c| of(c).to_string()))))
+    };
+    let dim = |version: &Version| version.counted.threads.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+    let mut row = Row::new(Config::Optimize);
+    row.set("split", sample.meaning.split);
+    row.set("category", sample.category);
+    row.set("domain", sample.domain);
+    row.set("kernel", kernel);
+    row.set("changes", Cell::from_iter(changes.iter().map(|change| change.kind)));
+    row.set("messages[].role", Cell::from_iter((0..turns.len()).map(|n| ["user", "assistant"][n % 2])));
+    row.set("messages[].content", Cell::from_iter(turns));
+    row.set("slow_source", slow);
+    row.set("fast_source", fast);
+    row.set("unified_diff", diff);
+    row.set("gain.metric", metric);
+    row.set("gain.factor", factor);
+    row.set("versions[].change", change(|change| change.kind));
+    row.set("versions[].reason", change(|change| &change.note));
+    row.set("versions[].source", each(&|version| version.text.as_str().into()));
+    row.set("versions[].cuda", each(&|version| version.counted.cuda.clone().filter(|_| options.emit.cuda).into()));
+    row.set("versions[].launch_dim", each(&|version| dim(version).into()));
+    row.set("versions[].threads", each(&|version| version.counted.perf.threads.into()));
+    row.set("versions[].warp_insts", each(&|version| version.metric("warp_insts").into()));
+    row.set("versions[].load_requests", each(&|version| version.metric("load_requests").into()));
+    row.set("versions[].store_requests", each(&|version| version.metric("store_requests").into()));
+    row.set("versions[].sectors", each(&|version| version.metric("sectors").into()));
+    row.set(
+        "versions[].registers_at_most",
+        each(&|version| version.counted.perf.registers.map(|(_, most)| most).into()),
+    );
+    row.set("provenance.seed", options.seed.to_string());
+    row.set("provenance.candidate", candidate.to_string());
+    row.set("generator_version", format!("kc {}", options.version));
+    row.set("schema_version", SCHEMA);
+    row.set("license", LICENSE);
+    row
+}
+
+#[cfg(test)]
+mod tests;
