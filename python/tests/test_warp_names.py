@@ -381,3 +381,17 @@ def test_arguments_of_kernels():
     assert args[2].type is int and args[3].type is wp.float64
     made = wp.overload(of_arguments, {arg.label: wp.array(dtype=wp.float32) for arg in args if wp.types.is_array(arg.type) and arg.type.dtype is Any})
     assert [arg.label for arg in made.adj.args] == ["a", "b", "n", "s"]
+
+
+def test_finite_elements_are_refused_where_they_are_used():
+    import kc.warp.fem as fem
+    from kc.warp.fem.linalg import symmetric_eigenvalues_qr
+
+    @fem.integrand
+    def form(s: fem.Sample, u: fem.Field | None):
+        return u(s)
+
+    assert not isinstance(1, fem.Field) and "does not have" in repr(form)
+    for use in (lambda: fem.Grid3D((1, 2, 3)), lambda: form(1), lambda: symmetric_eigenvalues_qr(1, 2)):
+        with pytest.raises(NotImplementedError, match="kc.accelerate"):
+            use()
