@@ -48,11 +48,13 @@ def rng():
     return np.random.default_rng(7)
 
 
-def program(text, driver=True, **environment):
-    """Runs a program in a process of its own, which a fault may cost its GPU; with a driver, or as on a machine that has none."""
+def program(text, driver=True, prepare=None, **environment):
+    """Runs a program in a process of its own, which a fault may cost its GPU; with a driver, or as on a machine that has none. ``prepare``
+    runs in that process first.
+    """
     load = f"import ctypes\nctypes.CDLL({LIBRARY!r}, mode=ctypes.RTLD_GLOBAL)\n" if driver and not REAL else ""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "program.py"
         path.write_text(load + text)
         environment = {**os.environ, **({} if REAL else {"PYTHONPATH": str(ROOT)}), **environment}
-        return subprocess.run([sys.executable, path], capture_output=True, text=True, env=environment)
+        return subprocess.run([sys.executable, path], capture_output=True, text=True, env=environment, preexec_fn=prepare)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import resource
 
 import kc
 import pytest
@@ -122,3 +123,25 @@ with kc.checked():
     hello(1, x)
 """)
     assert done.returncode == 0 and done.stdout == "hello\n" and "E1101" in done.stderr, done.stderr
+
+
+def test_memory_at_low_addresses():
+    """Linux puts a process whose stack has no limit elsewhere."""
+    done = program("""
+import kc
+import numpy as np
+@kc.kernel
+def row(x: kc.array(dtype=float), y: kc.array(dtype=kc.vec3)):
+    i = kc.tid()
+    v = kc.vec3()
+    for k in range(3):
+        v[(i + k) % 3] = x[i]
+    y[i] = v
+    print(v[i % 3])
+x = kc.array(np.float32([1.5, 2.5]), device="cuda")
+y = kc.zeros(2, dtype=kc.vec3, device="cuda")
+row(2, x, y)
+print(y.numpy().tolist())
+""", prepare=lambda: resource.setrlimit(resource.RLIMIT_STACK, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)))
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n")[:2]) == ["1.5", "2.5"] and "[[1.5, 1.5, 1.5], [2.5, 2.5, 2.5]]" in done.stdout, done.stdout

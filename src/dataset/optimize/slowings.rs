@@ -201,7 +201,7 @@ fn loads_in_loops(sites: &Sites, out: &mut Faults) {
             .filter(|site| site.function.span == function.span && is_it(site.expr) && site.stmt.span != stmt.span)
             .collect();
         // It is assigned once.
-        let assigned = uses.iter().any(|site| visit::targets(site.stmt).iter().any(|target| is_it(target)));
+        let assigned = uses.iter().any(|site| visit::targets(site.stmt).iter().any(is_it));
         if assigned || uses.is_empty() || !uses.iter().all(|site| in_a_loop(sites, site.stmt)) {
             continue;
         }
