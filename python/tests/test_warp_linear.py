@@ -91,3 +91,10 @@ def test_what_is_not_there():
             call()
     with kc.Tape(), pytest.raises(kc.GradientError, match="solver of linear systems"):
         linear.cg(A, b, x)
+
+
+def test_the_module_has_a_name():
+    import kc.warp.optim.linear as linear
+    from kc.warp.optim.linear import cg
+
+    assert linear is wp.optim.linear and cg is linear.cg

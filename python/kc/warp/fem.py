@@ -23,12 +23,15 @@ class Absent:
         return Absent(f"{self.__name__}.{name}")
 
     def __call__(self, *arguments, **options):
-        decorates = len(arguments) == 1 and isinstance(arguments[0], types.FunctionType)
-        if not decorates:
-            raise NotImplementedError(
-                f"`{self.__name__}`: kc.warp has no finite elements. Import Warp, whose `fem` runs on kc's kernels behind kc.accelerate()"
-            )
-        return Absent(arguments[0].__name__)
+        if len(arguments) == 1 and isinstance(arguments[0], types.FunctionType):
+            return Absent(arguments[0].__name__)
+        raise NotImplementedError(
+            f"`{self.__name__}`: kc.warp has no finite elements. Import Warp, whose `fem` runs on kc's kernels behind kc.accelerate()"
+        )
+
+    def __mro_entries__(self, bases):
+        # A class with such a base has no values.
+        return (type(self.__name__, (), {"__new__": lambda cls, *arguments, **options: self()}),)
 
     def __instancecheck__(self, value):
         return False

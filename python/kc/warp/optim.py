@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 
 from .. import _array, _device, _types
@@ -9,6 +11,10 @@ from .._arguments import as_memory, as_numpy
 from .._tape import unrecorded
 from ._launches import done
 from . import _linear as linear
+
+#: `import kc.warp.optim.linear`
+__path__ = []
+sys.modules[f"{__name__}.linear"] = linear
 
 
 class _Optimizer:
