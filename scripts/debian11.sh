@@ -28,4 +28,7 @@ for each in "$root"/wheels/numpy-*.whl "$wheel"; do
     python3 -m zipfile -e "$each" "$root/site"
 done
 cp "$here/../python/tests/smoke.py" "$root/smoke.py"
+# Ctrl-C of a kernel looks for its code in /proc/self/maps.
+mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
+trap 'umount "$root/proc"; rm -rf "${sources:-}"' EXIT
 chroot "$root" /usr/bin/env PYTHONPATH=/site HOME=/root /py/bin/python3.11 /smoke.py
