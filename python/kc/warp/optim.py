@@ -13,7 +13,6 @@ from ._launches import done
 from . import _linear as linear
 
 #: `import kc.warp.optim.linear`
-__path__ = []
 sys.modules[f"{__name__}.linear"] = linear
 
 
