@@ -395,6 +395,6 @@ def test_finite_elements_are_refused_where_they_are_used():
         pass
 
     assert not isinstance(1, fem.Field) and "does not have" in repr(form)
-    for use in (Quadrature, lambda: fem.Grid3D((1, 2, 3)), lambda: form(1), lambda: symmetric_eigenvalues_qr(1, 2)):
+    for use in (Quadrature, lambda: fem.Grid3D(lambda x: x), lambda: fem.Grid3D((1, 2, 3)), lambda: form(1), lambda: symmetric_eigenvalues_qr(1, 2)):
         with pytest.raises(NotImplementedError, match="kc.accelerate"):
             use()

@@ -11,6 +11,10 @@ import types
 import typing
 
 
+#: What stands before functions of a program.
+_DECORATORS = ("fem.integrand", "fem.cache.dynamic_func", "fem.cache.dynamic_kernel")
+
+
 class Absent:
     """A name of Warp's ``fem``."""
 
@@ -23,7 +27,7 @@ class Absent:
         return Absent(f"{self.__name__}.{name}")
 
     def __call__(self, *arguments, **options):
-        if len(arguments) == 1 and isinstance(arguments[0], types.FunctionType):
+        if self.__name__ in _DECORATORS and len(arguments) == 1 and isinstance(arguments[0], types.FunctionType):
             return Absent(arguments[0].__name__)
         raise NotImplementedError(
             f"`{self.__name__}`: kc.warp has no finite elements. Import Warp, whose `fem` runs on kc's kernels behind kc.accelerate()"

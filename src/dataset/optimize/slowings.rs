@@ -63,7 +63,7 @@ fn neighbours_apart(sites: &Sites, plan: &Plan, step: &Step, out: &mut Faults) {
     let names = sites.names(kernel);
     let Some(first) = ["first", "begin", "base"].into_iter().find(|name| !names.contains(name)) else { return };
     let (line, body) = (sites.whole_lines(at), sites.whole_lines(last.span));
-    // What is said of the thread's element is not true of the first of eight.
+    // A comment on the thread's element goes: the slow kernel has eight of them.
     let above = sites.text.get(..line.start).unwrap_or_default().lines().next_back().unwrap_or_default();
     let start_of = if above.trim_start().starts_with('#') { line.start - above.len() - 1 } else { line.start };
     let Some(inside) = sites.text.get(line.end..body.end) else { return };
