@@ -98,11 +98,11 @@ pub fn make(sample: &Sample, candidate: u64, options: &Options, compiler: &Compi
                         course.compile(&slower).filter(|compiled| course.agrees(&right, compiled, &launches))?;
                     let counted = course.count(&compiled, &launches)?;
                     let fast = &versions.last()?.counted.perf;
-            gain(&counted.perf, fast)?;
-            // What is said of another launch is about neighbours in memory.
-            let sectors = |perf| metric(perf, "sectors") as f64;
-            let by_sectors = sectors(&counted.perf) >= GAIN * sectors(fast);
-            (change.launch.is_none() || by_sectors).then_some(())?;
+                    gain(&counted.perf, fast)?;
+                    // What is said of another launch is about neighbours in memory.
+                    let sectors = |perf| metric(perf, "sectors") as f64;
+                    let by_sectors = sectors(&counted.perf) >= GAIN * sectors(fast);
+                    (change.launch.is_none() || by_sectors).then_some(())?;
                     Some((change, slower, launches, counted))
                 });
         let Some((change, slower, after, counted)) = found else { break };
