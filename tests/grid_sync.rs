@@ -240,3 +240,81 @@ fn more_threads_than_run_together_are_refused() {
     assert!(said.contains("E1107") && said.contains("1172 blocks of 256 threads"), "{said}");
     assert!(said.contains("fit on this GPU at once"), "{said}");
 }
+
+/// A function that waits, or whose own gradient does, one that calls it, and a kernel that asks for
+/// the gradient.
+const GRADIENTS: &str = "\
+import warp as wp
+
+@wp.func
+def waits(x: float):
+    wp.grid_sync()
+    return 2.0 * x
+
+@wp.func
+def only_waits():
+    wp.grid_sync()
+
+@wp.func
+def with_rule(x: float):
+    wp.grid_sync()
+    return x * x
+
+@wp.func_grad(with_rule)
+def adj_with_rule(x: float, r: float):
+    wp.adjoint[x] += 2.0 * x * r
+
+@wp.func
+def rule_waits(x: float):
+    return x * x
+
+@wp.func_grad(rule_waits)
+def adj_rule_waits(x: float, r: float):
+    wp.grid_sync()
+    wp.adjoint[x] += 2.0 * x * r
+
+@wp.func
+def asked(x: float):
+    BODY
+
+@wp.kernel
+def k(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+    i = wp.tid()
+    y[i] = CALL(x[i])
+";
+
+#[test]
+fn what_waits_below_has_no_gradient() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let check = |body: &str, call: &str| {
+        let text = GRADIENTS.replace("BODY", body).replace("CALL", call);
+        std::fs::write(folder.path().join("g.py"), text).expect("a kernel");
+        let said = kc(folder.path(), &["check", "g.py", "--warn", "gradients"]);
+        (said.status.success(), text_of_refusal(&said))
+    };
+    let bodies = [
+        "return waits(x) * x",
+        "only_waits()\n    return x * x",
+        "return with_rule(x) * x",
+        "return rule_waits(x) * x",
+    ];
+    for body in bodies {
+        // Forward code that asks for it.
+        let (passes, (error, warning)) = check(body, "wp.grad(asked)");
+        assert!(!passes && error && warning, "{body}");
+        // And the gradient of the kernel itself.
+        let (_, (error, warning)) = check(body, "asked");
+        assert!(!error && warning, "{body}");
+    }
+    // The user's gradient is called, and the function is not.
+    let (passes, said) = check("return x", "wp.grad(with_rule)");
+    assert!(passes && said == (false, false));
+    let (passes, said) = check("return x * x", "wp.grad(asked)");
+    assert!(passes && said == (false, false));
+}
+
+/// Whether a gradient that code asks for is refused, and one that could be asked for.
+fn text_of_refusal(said: &Output) -> (bool, bool) {
+    let all = text(said);
+    (all.contains("error[E0605]"), all.contains("W0607") && all.contains("behind which threads read"))
+}

@@ -228,7 +228,7 @@ impl Work<'_> {
             self.found.push(analysis::refuse::limit(span, what));
             return;
         }
-        if let Some(span) = self.module.grid_sync_below(id) {
+        if let Some(span) = self.module.grid_sync_in_derivatives(id) {
             self.found.push(analysis::refuse::limit(span, analysis::refuse::GRID_SYNC.to_string()));
             return;
         }
@@ -456,6 +456,17 @@ impl Work<'_> {
             }
             _ => self.adjoint_of(of),
         };
+        // The function of a rule is not called; others are, with all that they call.
+        let waits = match adjoint {
+            Some(rule) if matches!(self.module.functions[of].derivative, Derivative::Rule { .. }) => {
+                self.module.grid_sync_below(rule)
+            }
+            _ => self.module.grid_sync_in_derivatives(of),
+        };
+        let adjoint = adjoint.filter(|_| waits.is_none());
+        if let Some(span) = waits {
+            self.found.push(analysis::refuse::limit(span, analysis::refuse::GRID_SYNC.to_string()));
+        }
         match adjoint {
             Some(adjoint) => {
                 let stub = &self.module.functions[id];

@@ -33,6 +33,17 @@ impl Function {
         });
         found
     }
+
+    /// Where it waits itself for all threads of the launch.
+    fn grid_sync(&self) -> Option<Span> {
+        let mut found = None;
+        self.walk(self.entry, &mut |_, inst| {
+            if matches!(inst.op, Op::GridSync) && found.is_none() {
+                found = Some(inst.span);
+            }
+        });
+        found
+    }
 }
 
 impl Module {
@@ -76,15 +87,12 @@ impl Module {
     /// Where a function, or one that it calls, waits for all threads of the launch
     /// ([`Op::GridSync`]).
     pub fn grid_sync_below(&self, from: FuncId) -> Option<Span> {
-        self.reached_from(from).into_iter().find_map(|id| {
-            let function = &self.functions[id];
-            let mut found = None;
-            function.walk(function.entry, &mut |_, inst| {
-                if matches!(inst.op, Op::GridSync) && found.is_none() {
-                    found = Some(inst.span);
-                }
-            });
-            found
-        })
+        self.reached_from(from).into_iter().find_map(|id| self.functions[id].grid_sync())
+    }
+
+    /// The same, also in the derivatives that are written for them.
+    pub fn grid_sync_in_derivatives(&self, from: FuncId) -> Option<Span> {
+        let needed = self.needed_by(std::iter::once(from));
+        needed.iter().filter(|(_, needed)| **needed).find_map(|(id, _)| self.functions[id].grid_sync())
     }
 }
