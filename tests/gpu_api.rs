@@ -102,6 +102,15 @@ impl Cuda {
     }
 
     /// Launches `add` on some blocks of 32 threads.
+    /// One thread, cooperatively.
+    fn launch_together(&self, function: u64, x: u64, stream: u64) -> c_int {
+        let mut n = 1u32;
+        let mut x = x;
+        let params: [*mut c_void; 2] = [(&raw mut x).cast(), (&raw mut n).cast()];
+        call!(self, "cuLaunchCooperativeKernel", function => u64, 1 => c_uint, 1 => c_uint, 1 => c_uint, 1 => c_uint,
+            1 => c_uint, 1 => c_uint, 0 => c_uint, stream => u64, params.as_ptr() => *const *mut c_void)
+    }
+
     fn launch(&self, function: u64, blocks: c_uint, x: u64, n: u32, stream: u64) -> c_int {
         let params: [*const c_void; 2] = [(&raw const x).cast(), (&raw const n).cast()];
         call!(self, "cuLaunchKernel", function => u64, blocks => c_uint, 1 => c_uint, 1 => c_uint, 32 => c_uint, 1 => c_uint,
@@ -310,6 +319,52 @@ fn a_captured_stream_runs_when_its_graph_is_launched() {
         assert_eq!(cuda.read(x, 32)[14..18], [6, 6, 3, 3]);
         assert_eq!(call!(cuda, "cuGraphExecDestroy", instance => u64), 0);
         assert_eq!(call!(cuda, "cuGraphLaunch", instance => u64, stream => u64), INVALID_VALUE);
+    });
+}
+
+/// Adds 1 to the first of the words through which blocks of a cooperative launch wait, and 10 times
+/// what was there to an integer.
+const LEAVES: &str = "
+.version 7.8
+.target sm_80
+.address_size 64
+.visible .entry leaves(.param .u64 x, .param .u32 n)
+{
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+mov.u32 %r1, %envreg1;
+mov.u32 %r2, %envreg2;
+mov.b64 %rd1, {%r2, %r1};
+atom.global.add.u32 %r3, [%rd1], 1;
+ld.param.u64 %rd2, [x];
+mul.lo.u32 %r3, %r3, 10;
+add.u32 %r3, %r3, 1;
+red.global.add.u32 [%rd2], %r3;
+ret;
+}
+";
+
+#[test]
+fn each_cooperative_launch_of_a_graph_finds_its_words_empty() {
+    with_cuda(|cuda| {
+        let (module, _) = cuda.load(LEAVES);
+        let (leaves, _) = cuda.function(module, "leaves");
+        let x = cuda.allocate(4);
+        assert_eq!(cuda.write(x, &[0]), 0);
+        let (mut stream, mut graph, mut instance) = (0u64, 0u64, 0u64);
+        assert_eq!(call!(cuda, "cuStreamCreate", &mut stream => &mut u64, 1 => c_uint), 0);
+        assert_eq!(call!(cuda, "cuStreamBeginCapture_v2", stream => u64, 0 => c_int), 0);
+        for _ in 0..2 {
+            assert_eq!(cuda.launch_together(leaves, x, stream), 0);
+        }
+        assert_eq!(call!(cuda, "cuStreamEndCapture", stream => u64, &mut graph => &mut u64), 0);
+        assert_eq!(call!(cuda, "cuGraphInstantiateWithFlags", &mut instance => &mut u64, graph => u64, 0 => u64), 0);
+        for _ in 0..3 {
+            assert_eq!(call!(cuda, "cuGraphLaunch", instance => u64, stream => u64), 0);
+            assert_eq!(cuda.launch_together(leaves, x, stream), 0);
+        }
+        assert_eq!(call!(cuda, "cuStreamSynchronize", stream => u64), 0);
+        assert_eq!(cuda.read(x, 1), [9]);
     });
 }
 

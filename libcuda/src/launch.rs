@@ -35,6 +35,9 @@ const END: usize = 0;
 const BUFFER: usize = 1;
 const SIZE: usize = 2;
 
+/// Bytes through which the blocks of a cooperative launch wait for each other.
+const WORKSPACE: u64 = 8;
+
 impl Driver {
     /// The bytes of a kernel's parameters, from pointers to each or as one block.
     fn parameters(code: &Code, each: In<In<u8>>, extra: In<usize>) -> Result<Vec<u8>> {
@@ -154,6 +157,9 @@ impl Driver {
             return Err(status.into());
         }
         self.mirrors_in();
+        if launch.form.workspace != 0 {
+            self.clear_workspace(launch.form.workspace);
+        }
         if launch.code.allocates && self.arenas[device].is_none() {
             self.open_arena(device)?;
         }
@@ -174,7 +180,9 @@ impl Driver {
         // SAFETY: the driver's lock is held, so that nobody gives or takes memory; the client does
         // not use it while a kernel does.
         let memory = unsafe { self.heap.lend(&reaches, arena) };
-        let blocks: Vec<(u64, u64)> = memory.pieces.iter().map(|piece| (piece.start, piece.bytes)).collect();
+        // The driver's own words are not the client's to order.
+        let pieces = memory.pieces.iter().filter(|piece| piece.start != launch.form.workspace);
+        let blocks: Vec<(u64, u64)> = pieces.map(|piece| (piece.start, piece.bytes)).collect();
         let watch = Watch::new();
         let mut goes_on = || !Watch::came();
         let outcome = sim::run(&launch.code, &launch.form, launch.params.clone(), memory, &how, &mut goes_on);
@@ -214,22 +222,25 @@ impl Driver {
         Ok(())
     }
 
-    /// The words of a device's cooperative launches. One pair does for all of them: here one launch
-    /// runs at a time.
+    /// The words of a device's cooperative launches, plain or captured. One pair does for all of
+    /// them: here one launch runs at a time, and finds zeros in them.
     fn workspace(&mut self, device: usize) -> Result<u64> {
-        const BYTES: u64 = 8;
         if self.workspaces[device] == 0 {
             let (zone, origin) = (Zone::Device(device), self.origin());
-            let start = self.heap.give(zone, Kind::Variable, BYTES, BYTES, origin);
-            self.workspaces[device] = start.map_err(|full| self.no_memory(zone, BYTES as usize, full))?;
+            let start = self.heap.give(zone, Kind::Variable, WORKSPACE, WORKSPACE, origin);
+            self.workspaces[device] = start.map_err(|full| self.no_memory(zone, WORKSPACE as usize, full))?;
         }
-        let start = self.workspaces[device];
+        Ok(self.workspaces[device])
+    }
+
+    /// Just before a cooperative launch runs: the one before, or one that ended by an error, may
+    /// have left what is no zero.
+    fn clear_workspace(&mut self, start: u64) {
         let at: *mut u64 = std::ptr::with_exposed_provenance_mut(start as usize);
-        // SAFETY: the block has so many bytes, and no launch runs now: one that ended by an error
-        // may have left what is no zero.
+        // SAFETY: `workspace` took so many bytes there, which are never given back; no launch runs
+        // now.
         unsafe { at.write_unaligned(0) };
-        self.heap.mark(start, BYTES, true);
-        Ok(start)
+        self.heap.mark(start, WORKSPACE, true);
     }
 
     /// Takes back all that kernels of a device have allocated.

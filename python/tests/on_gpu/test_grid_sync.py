@@ -5,6 +5,7 @@ import warnings
 import kc
 import numpy as np
 import pytest
+from conftest import program
 
 
 @kc.kernel
@@ -85,6 +86,46 @@ def test_graphs_and_streams(rng):
         graph.replay()
         stream.synchronize()
     assert (x.numpy() == np.cumsum(np.cumsum(values))).all()
+
+
+TWO_STREAMS = """
+import kc
+
+@kc.kernel
+def twice(x: kc.array(dtype=int)):
+    i = kc.tid()
+    x[i] = x[i] + 1
+    kc.grid_sync()
+    x[i] = x[i] + 1
+
+arrays = [kc.zeros(300, dtype=int, device="cuda") for _ in range(2)]
+twice.load("cuda")
+kc.devices()[0].synchronize()
+graphs, streams = [], [kc.Stream("cuda") for _ in arrays]
+for stream, x in zip(streams, arrays):
+    with stream, kc.Graph() as graph:
+        twice(300, x)
+        twice(300, x)
+    graphs.append(graph)
+for _ in range(3):
+    for stream, graph, x in zip(streams, graphs, arrays if APART else arrays[:1] * 2):
+        with stream:
+            twice(300, x)
+            graph.replay()
+for stream in streams:
+    stream.synchronize()
+print([int(x.numpy().sum()) for x in arrays])
+"""
+
+
+@pytest.mark.simulated
+@pytest.mark.parametrize("apart", [True, False])
+def test_launches_that_wait_meet_on_two_streams_only_in_arrays(apart):
+    # Their barriers go through words of the driver, which are no memory that streams share.
+    ran = program(TWO_STREAMS.replace("APART", str(apart)), KC_SIM_CHECKS="races,uninitialised")
+    assert ran.returncode == 0, ran.stderr
+    assert ("[5400, 5400]" in ran.stdout) == apart
+    assert ("nothing orders" in ran.stdout + ran.stderr) != apart, ran.stdout + ran.stderr
 
 
 @pytest.mark.simulated
