@@ -14,6 +14,9 @@
 //! * Indices outside the extent: a load after a store yields the stored value instead of zero, and
 //!   an error of a checked run goes unreported. The forward run has reported it.
 //! * Different array parameters, and different array fields of struct parameters, share no memory.
+//!
+//! [`run_repeated`] needs none of them: a load takes what an equal one has given, if nothing was
+//! written between them.
 
 use super::rebuild::Rebuild;
 use crate::analysis::alias::{Root, in_caller, root};
@@ -30,7 +33,13 @@ const MAX_KNOWN: usize = 256;
 
 /// Replaces loads; says whether there were any. `effects` are those of the module's functions.
 pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
-    replace(function, effects, None)
+    replace(function, effects, Loads::All)
+}
+
+/// The same for loads that are made again with nothing written in between, wherever to: of any
+/// code, as a compiler of plain loads does it. An index outside gives 0 again, and is told once.
+pub fn run_repeated(function: &mut Function, effects: &EffectTable) -> bool {
+    replace(function, effects, Loads::Repeated)
 }
 
 /// The same for loads of arrays that the function stores to.
@@ -41,10 +50,18 @@ pub fn run_stored(function: &mut Function, effects: &EffectTable) -> bool {
             stored.push(root(function, access.array));
         }
     });
-    !stored.is_empty() && replace(function, effects, Some(stored))
+    !stored.is_empty() && replace(function, effects, Loads::Of(stored))
 }
 
-fn replace(function: &mut Function, effects: &EffectTable, of: Option<Vec<Root>>) -> bool {
+/// Which loads are replaced.
+enum Loads {
+    All,
+    /// Those of these arrays.
+    Of(Vec<Root>),
+    Repeated,
+}
+
+fn replace(function: &mut Function, effects: &EffectTable, of: Loads) -> bool {
     if !may_repeat(function) {
         return false;
     }
@@ -92,8 +109,7 @@ struct Forward<'a> {
     effects: &'a EffectTable,
     first: IdVec<ValueId, ValueId>,
     ranges: Ranges,
-    /// Loads of other arrays stay as they are.
-    of: Option<Vec<Root>>,
+    of: Loads,
     known: Vec<Known>,
     changed: bool,
 }
@@ -113,7 +129,7 @@ impl Forward<'_> {
             Op::Load(access) => {
                 let result = self.rebuild.b.function.insts[id].results[0];
                 let element = self.element(access);
-                if self.of.as_ref().is_some_and(|of| !of.contains(&element.root)) {
+                if matches!(&self.of, Loads::Of(of) if !of.contains(&element.root)) {
                     self.rebuild.b.append(id);
                     return;
                 }
@@ -154,7 +170,9 @@ impl Forward<'_> {
             | effects!()
             | jumps!()) => {
                 self.forget(op);
-                if let Op::Store { access, value } = op {
+                if let Op::Store { access, value } = op
+                    && !matches!(self.of, Loads::Repeated)
+                {
                     let element = self.element(access);
                     self.learn(element, *value);
                 }
@@ -206,6 +224,10 @@ impl Forward<'_> {
             self.known.retain(|known| known.element.root.is_local());
         }
         if !properties.writes {
+            return;
+        }
+        if matches!(self.of, Loads::Repeated) {
+            self.known.clear();
             return;
         }
         if let Some(access) = op.access() {

@@ -16,6 +16,7 @@ use std::rc::Rc;
 use smallvec::SmallVec;
 
 use super::builder::{Block, IntPredicate, Llvm, Val};
+use super::inside_launch::LaunchTests;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::BinaryOp;
 use crate::types::Scalar;
@@ -195,6 +196,8 @@ pub struct ValueFacts<'ctx> {
     /// Only filled in the host's fast loop.
     forms: IdMap<Val<'ctx>, Affine<'ctx>>,
     affine: bool,
+    /// Collected in a GPU's kernel.
+    pub launch_tests: Option<LaunchTests<'ctx>>,
 }
 
 impl<'ctx> ValueFacts<'ctx> {
@@ -229,6 +232,9 @@ impl<'ctx> ValueFacts<'ctx> {
     pub fn binary(&mut self, ll: &Llvm<'ctx>, op: BinaryOp, s: Scalar, x: Val<'ctx>, y: Val<'ctx>, result: Val<'ctx>) {
         if !s.is_int() || ll.as_int(result).is_some() {
             return;
+        }
+        if let Some(tests) = self.launch_tests.as_mut().filter(|_| s == Scalar::I32) {
+            tests.binary(ll, op, x, y, result);
         }
         if !self.affine || !matches!(s, Scalar::I32 | Scalar::U32) {
             return;

@@ -48,15 +48,25 @@ impl<'ctx> Lower<'_, '_, 'ctx> {
         let Some(sums) = self.mode.kernel_mut().and_then(|kernel| kernel.block_sums.as_mut()).filter(|_| adds) else {
             return false;
         };
-        let taken: usize = sums.sums.iter().map(|sum| sum.own.len()).sum();
-        if taken + operands.len() > MOST {
-            return false;
-        }
-        let slot = |size: u32| ll.alloca(entry, size.into(), size);
-        let own: Scalars = operands.iter().map(|_| slot(scalar.size())).collect();
-        let sum = BlockSum { scalar, own: own.clone(), place: slot(8) };
-        let place = sum.place;
-        sums.sums.push(sum);
+        let known = sums.again.and_then(|n| sums.sums.get(n));
+        let (own, place) = match known.filter(|sum| sum.scalar == scalar && sum.own.len() == operands.len()) {
+            Some(sum) => {
+                sums.again = sums.again.map(|n| n + 1);
+                (sum.own.clone(), sum.place)
+            }
+            None => {
+                let taken: usize = sums.sums.iter().map(|sum| sum.own.len()).sum();
+                if taken + operands.len() > MOST {
+                    return false;
+                }
+                let slot = |size: u32| ll.alloca(entry, size.into(), size);
+                let own: Scalars = operands.iter().map(|_| slot(scalar.size())).collect();
+                let sum = BlockSum { scalar, own: own.clone(), place: slot(8) };
+                let place = sum.place;
+                sums.sums.push(sum);
+                (own, place)
+            }
+        };
         // A product that is added is rounded first, as memory would have it.
         let contract = ll.contract.replace(false);
         for (&own, &operand) in own.iter().zip(operands) {

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::affine::LoopRange;
 use super::builder::{Block, Func, IntPredicate, Llvm, Ty, Val};
-use super::lower::{End, Frame, Lower, Scalars};
+use super::lower::{End, Frame, Lower, Mode, Scalars};
 use crate::abi::HostStatus;
 use crate::ids::IdSet;
 use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, Inst, Op, ValueId, jumps, plain, straight};
@@ -202,6 +202,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.cond_br(frame.scalar(condition), then_block, else_block);
         let parts = self.facts.parts();
         self.learn_parts(frame, condition);
+        self.facts.launch_tests.iter_mut().for_each(|tests| tests.branches += 1);
         for (block, body) in [(then_block, then), (else_block, otherwise)] {
             ll.position_at_end(block);
             if let End::Yield(values) = self.block(frame, body, false) {
@@ -210,6 +211,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             // The condition says nothing of where it does not hold.
             self.facts.forget_parts(parts);
         }
+        self.facts.launch_tests.iter_mut().for_each(|tests| tests.branches -= 1);
         if !join.is_reached() {
             ll.delete_block(join.block);
             return false;
@@ -302,6 +304,12 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         self.bind(frame, &inst.results, values);
     }
 
+    /// Whether a `for` on a GPU whose indices are tested begins at 0 or above.
+    fn counts_up_from_start(&self, frame: &Frame<'a, 'ctx>, start: ValueId) -> bool {
+        let checked = self.target.is_gpu() && self.target.is_checked();
+        checked && frame.known.ranges.interval(start).is_some_and(|interval| interval.low >= 0)
+    }
+
     /// The extents that the variable of an innermost `for` is an index below, by steps of 1, where
     /// that is worth a loop of its own; none where a check before the row does it, or where checks
     /// are rare anyway.
@@ -318,9 +326,16 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let unit = ll.as_int(frame.scalar(step)) == Some(1) && frame.scalar_ty(start) == Scalar::I32;
         let by_row = self.facts.is_row_range(ll, frame.scalar(start), frame.scalar(end));
         let Some(&variable) = function.blocks[body].params.first() else { return extents };
-        if self.mode.row().is_none_or(|row| row.lanes.is_some()) || !unit || by_row {
+        let tested = match &self.mode {
+            Mode::Row(row) => row.lanes.is_none(),
+            Mode::Kernel(_) => self.target.is_checked() && !function.by_block,
+            Mode::Thread => false,
+        };
+        if !tested || !unit || by_row {
             return extents;
         }
+        let limit = frame.scalar(end);
+        let is_known = |extent| extent == limit && self.counts_up_from_start(frame, start);
         let (mut insts, mut innermost) = (0, true);
         function.walk(body, &mut |_, inst| {
             insts += 1;
@@ -331,7 +346,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             {
                 let parts = self.array(frame, *array);
                 for (&i, &extent) in indices.iter().zip(&parts.extents) {
-                    if i == variable && !extents.contains(&extent) {
+                    let extent = self.facts.same(extent);
+                    if i == variable && !extents.contains(&extent) && !is_known(extent) {
                         extents.push(extent);
                     }
                 }
@@ -403,6 +419,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         ll.position_at_end(body_block);
         self.facts.loop_variable(ll, s, i, LoopRange { start: first, end: limit, step: ll.as_int(stride) });
         inside.iter().for_each(|extent| self.facts.set_within(i, *extent));
+        if s == Scalar::I32 && self.counts_up_from_start(frame, start) {
+            match ll.as_int(stride) {
+                Some(step) if step > 0 => self.facts.set_within(i, self.facts.same(limit)),
+                Some(_) => {}
+                None => self.facts.launch_tests.iter_mut().for_each(|tests| tests.variable(i, limit, stride)),
+            }
+        }
         let params = &frame.function.blocks[body].params;
         if let Some((&variable, rest)) = params.split_first() {
             self.define(frame, variable, SmallVec::from_slice(&[i]));

@@ -528,6 +528,10 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
             }
             Op::Compare(op, a, b) => {
                 let (ops, s) = (self.ops, frame.scalar_ty(*a));
+                if let (Some(tests), [x], [y]) = (&mut self.facts.launch_tests, &frame.get(*a)[..], &frame.get(*b)[..])
+                {
+                    tests.compares(*x, *y);
+                }
                 let each = self.zip(frame.get(*a), frame.get(*b), |x, y| ops.compare(*op, s, x, y));
                 let any = *op == CompareOp::Ne;
                 let all = each.into_iter().reduce(|p, q| if any { self.ll.or(p, q) } else { self.ll.and(p, q) });

@@ -242,11 +242,18 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ll = self.ll;
         let (value, extent) = (frame.scalar(index), self.facts.same(extent));
         if self.facts.is_within(value, extent) {
-            return (Index { wide: ll.sext(value, ll.i64()), narrow: None, step: None }, None);
+            let narrow = (self.target.is_gpu() && self.target.is_checked()).then_some(value);
+            return (Index { wide: ll.sext(value, ll.i64()), narrow, step: None }, None);
         }
         if let Some(wide) = self.in_part(frame, index, extent) {
             let narrow = self.target.is_gpu().then_some(value);
             return (Index { wide, narrow, step: None }, None);
+        }
+        if let Some(tests) = &mut self.facts.launch_tests
+            && frame.scalar_ty(index) == Scalar::I32
+            && tests.test(ll, value, extent, self.loops.depth > 0)
+        {
+            return (Index { wide: ll.sext(value, ll.i64()), narrow: Some(value), step: None }, None);
         }
         if let Some(guards) = self.mode.guards_mut()
             && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)

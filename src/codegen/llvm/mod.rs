@@ -16,6 +16,7 @@
 //! | `results` | how does a function give several numbers? |
 //! | `run_reports`, `print_format` | how do prints and errors leave the kernel? |
 //! | `affine` | which indices need no check? |
+//! | `inside_launch` | which are inside for all threads of a launch? |
 //! | `simd`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
 //! | `library` | which library functions does lean code call, and where are their texts? |
@@ -49,6 +50,7 @@ mod ffi;
 mod flatten;
 mod frames;
 mod host;
+mod inside_launch;
 mod instructions;
 mod jit;
 mod join;

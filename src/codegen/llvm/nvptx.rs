@@ -34,7 +34,7 @@ use crate::ir::{BinaryOp, FuncId, FunctionKind, Inst, Module, Op, Phase, UnaryOp
 use crate::limits::MAX_PARAMETER_BYTES;
 use crate::passes::block_threads::own_threads;
 use crate::passes::pipelines::own_elements;
-use crate::passes::{index_checks, zero_adjoints};
+use crate::passes::{forward_loads, index_checks, zero_adjoints};
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
@@ -56,6 +56,24 @@ pub fn asked_shared(module: &Module, kernel: FuncId, options: &PtxOptions, ptx: 
 /// What checked code of a module is made from.
 fn with_checks<'a>(module: &'a Module, options: &PtxOptions) -> Cow<'a, Module> {
     if options.checks == Checks::None { Cow::Borrowed(module) } else { index_checks::add(module) }
+}
+
+/// The module whose functions load an element once, and test its index once, as long as nothing is
+/// written: LLVM does not join loads behind tests.
+fn with_loads_once(module: Cow<'_, Module>) -> Cow<'_, Module> {
+    let mut effects = EffectTable::default();
+    let mut changed = module;
+    for id in changed.functions.ids() {
+        if changed.functions.is_linked(id) || changed.functions[id].by_block {
+            continue;
+        }
+        changed.functions.callees(id).into_iter().for_each(|callee| effects.cover(&changed, callee));
+        let mut function = changed.functions[id].clone();
+        if forward_loads::run_repeated(&mut function, &effects) {
+            changed.to_mut().functions[id] = function;
+        }
+    }
+    changed
 }
 
 /// The module whose backward entries compute nothing dear of adjoints that are zero.
@@ -259,6 +277,7 @@ impl Ready<'_> {
         let (module, shadows) = shadow::extract_all(module, kernels);
         let module = without_zero_adjoints(module, kernels);
         let module = if options.layout == ArrayLayout::Apart { with_own_elements(module, kernels) } else { module };
+        let module = if options.checks == Checks::Recorded { with_loads_once(module) } else { module };
         let module = match with_checks(&module, options) {
             Cow::Owned(checked) => Cow::Owned(checked),
             Cow::Borrowed(_) => module,
@@ -523,7 +542,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     match grid {
         Grid::Any => tasks.in_turns_or_private(&mut lower, kernel, args),
         Grid::Strips => tasks.in_strips(&mut lower, kernel, args, options.layout),
-        Grid::Covering => tasks.at_once(&mut lower, |lower| lower.kernel(kernel, args)),
+        Grid::Covering => tasks.at_once(&mut lower, |lower| tasks.kernel(lower, kernel, args)),
     }
     // Of the descriptors of arrays most kernels need a part.
     ll.delete_unused(start);
@@ -571,6 +590,22 @@ impl<'ctx> Tasks<'ctx> {
         lower.thread.linear = wide(ll, task, ll.i64());
     }
 
+    /// The body of a kernel for the task at hand.
+    fn kernel<'a>(&self, lower: &mut Lower<'_, 'a, 'ctx>, kernel: FuncId, args: Vec<Scalars<'ctx>>) {
+        lower.kernel_for_launch(kernel, args, &|lower| {
+            let ll = lower.ll;
+            let size = self.size(ll);
+            if self.rank == 1 {
+                return (vec![size], ll.bool(true));
+            }
+            let mut extents = vec![wide(ll, ll.load(ll.i32(), self.launch, 4), ll.i64())];
+            extents.extend(self.inner_extents(lower, ll.i64()));
+            let all = extents.iter().copied().reduce(|all, extent| ll.mul(all, extent)).unwrap_or(size);
+            // A launch with more dimensions than the kernel has coordinates.
+            (extents, ll.icmp(IntPredicate::ULE, size, all))
+        });
+    }
+
     /// The thread's task, if the launch has so many. Ends the function.
     fn at_once(&self, lower: &mut Lower<'_, '_, 'ctx>, body: impl FnOnce(&mut Lower<'_, '_, 'ctx>)) {
         let ll = lower.ll;
@@ -609,14 +644,14 @@ impl<'ctx> Tasks<'ctx> {
                 }
             };
             set(lower, copies.clone());
-            self.in_turns(lower, |lower| lower.kernel(kernel, args.clone()));
+            self.in_turns(lower, |lower| self.kernel(lower, kernel, args.clone()));
             lower.end_private(&copies);
             lower.end_block_sums();
             ll.ret(None);
             ll.position_at_end(without);
             set(lower, Vec::new());
         }
-        self.in_turns(lower, |lower| lower.kernel(kernel, args));
+        self.in_turns(lower, |lower| self.kernel(lower, kernel, args));
         lower.end_block_sums();
         ll.ret(None);
     }
@@ -668,7 +703,7 @@ impl<'ctx> Tasks<'ctx> {
         for n in 0..strips::TASKS {
             let here = ll.ptx_opaque(ll.add(task, times(n)));
             self.locate(lower, here, &inner_extents);
-            lower.kernel(kernel, args.clone());
+            self.kernel(lower, kernel, args.clone());
         }
         lower.may_change();
         let latch = ll.current_block();
@@ -677,7 +712,7 @@ impl<'ctx> Tasks<'ctx> {
         ll.ends(latch);
 
         ll.position_at_end(rest);
-        self.in_turns_from(lower, task, |lower| lower.kernel(kernel, args));
+        self.in_turns_from(lower, task, |lower| self.kernel(lower, kernel, args));
         lower.end_block_sums();
         ll.ret(None);
     }

@@ -66,6 +66,8 @@ pub struct PrivateCopy<'ctx> {
 #[derive(Default)]
 pub struct BlockSums<'ctx> {
     pub sums: Vec<BlockSum<'ctx>>,
+    /// While the same code is lowered again: the number of the next sum, which it shares.
+    pub again: Option<usize>,
 }
 
 /// What a thread adds to one place.
