@@ -1,5 +1,7 @@
 """Results that are the same each time: where the order of threads shows, they run in it, on one core or one thread of a GPU."""
 
+import json
+
 import kc
 import numpy as np
 import pytest
@@ -84,6 +86,78 @@ def test_blocks_in_another_order_give_other_bits_unless_they_are_asked_not_to():
     free, fixed = runs(False), runs(True)
     assert len({tuple(run) for run in free}) > 1
     assert len({tuple(run) for run in fixed}) == 1 and fixed[0][2] == "True"
+
+
+ONE_PLACE = """
+import kc
+import numpy as np
+
+@kc.kernel
+def moments(x: kc.array(dtype=float), a: float, out: kc.array(dtype=float), pair: kc.array(dtype=kc.vec2d)):
+    i = kc.tid()
+    value = x[i]
+    if value > 0.1:
+        kc.atomic_add(out, 1, a * value)
+    kc.atomic_add(pair, 0, kc.vec2d(kc.float64(value), kc.float64(1.0)))
+
+x = np.random.default_rng(3).random({n}, dtype=np.float32)
+out, pair = kc.zeros(2, device="cuda"), kc.zeros(1, dtype=kc.vec2d, device="cuda")
+given = kc.array(x, device="cuda", requires_grad=True)
+with kc.deterministic({on}):
+    for _ in range(2):
+        moments({n}, given, 3.0, out, pair, block_dim={block})
+print(out.numpy().tobytes().hex(), pair.numpy().tobytes().hex())
+"""
+
+
+def tree(values):
+    """The sum of up to 32 numbers as the lanes of a warp take it."""
+    lanes = np.concatenate([values, np.full(32 - len(values), -0.0, values.dtype)])
+    for distance in (16, 8, 4, 2, 1):
+        lanes[: 32 - distance] = lanes[: 32 - distance] + lanes[distance:]
+    return lanes[0]
+
+
+def in_a_block(values, brings, old):
+    """The sum that a block of 256 threads adds to an element: each takes every 256th task, then lanes, then warps."""
+    threads = np.full(256, -0.0, values.dtype)
+    for task, (value, added) in enumerate(zip(values, brings)):
+        if added:
+            threads[task % 256] = threads[task % 256] + value
+    return old + tree(np.array([tree(threads[32 * k : 32 * k + 32].copy()) for k in range(8)], values.dtype))
+
+
+@pytest.mark.simulated
+@pytest.mark.parametrize("n", [10, 3000])
+def test_sums_to_one_place_have_the_order_of_a_block(n):
+    def runs(on, block):
+        found = []
+        for seed in range(3):
+            text = ONE_PLACE.replace("{on}", str(on)).replace("{block}", str(block)).replace("{n}", str(n))
+            ran = program(text, KC_SIM_SEED=str(seed))
+            assert ran.returncode == 0, ran.stderr
+            found.append(ran.stdout.split())
+        return found
+
+    x = np.random.default_rng(3).random(n, dtype=np.float32)
+    out, pair = np.float32(0), np.zeros(2)
+    for _ in range(2):
+        out = in_a_block(np.float32(3) * x, x > np.float32(0.1), out)
+        pair = np.array([in_a_block(of, x >= 0, old) for of, old in zip((x.astype(float), np.ones(n)), pair)])
+    wanted = [np.array([0, out], np.float32).tobytes().hex(), pair.tobytes().hex()]
+    assert all(run == wanted for block in (32, 512) for run in runs(True, block))
+    if n == 3000:
+        assert len({tuple(run) for run in runs(False, 32)}) > 1
+
+
+@pytest.mark.simulated
+def test_a_block_runs_them_and_not_a_thread(tmp_path):
+    text = ONE_PLACE.replace("{on}", "True").replace("{block}", "256").replace("{n}", "3000")
+    log = tmp_path / "log"
+    ran = program(text, KC_SIM_LOG=str(log), KC_SIM_COUNT="1")
+    assert ran.returncode == 0, ran.stderr
+    launches = [line for line in map(json.loads, log.read_text().splitlines()) if "moments" in str(line)]
+    assert launches and all(launch["grid"] == [1, 1, 1] and launch["block"] == [256, 1, 1] for launch in launches), launches
 
 
 def test_blocks_that_share_tiles_are_refused(rng):

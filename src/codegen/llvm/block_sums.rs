@@ -11,9 +11,13 @@
 //! A sum begins with -0.0, which changes no number that is added to it.
 
 use super::builder::{Attribute, AttributeLoc, IntPredicate, Val};
+use super::known::KnownTable;
 use super::lower::{BlockSum, Lower, Scalars};
-use crate::ir::{Ask, AtomicOp};
-use crate::types::Scalar;
+use crate::analysis::order::{prints, updates_meet};
+use crate::analysis::uniformity::Dependence;
+use crate::analysis::uses;
+use crate::ir::{Ask, AtomicOp, FuncId, Module, Op};
+use crate::types::{Scalar, Type};
 
 /// More numbers than this of one kernel go to their places at once.
 const MOST: usize = 16;
@@ -29,6 +33,41 @@ const NAME: &str = "block_sum";
 /// fewer atomics wait for each other.
 pub fn has_block_sums(ptx: &str) -> bool {
     ptx.contains(NAME)
+}
+
+/// Whether all updates of a kernel whose order shows are sums of blocks: one block alone, with
+/// threads that take tasks in turns, then adds in the same order each time.
+pub fn one_block_keeps_order(module: &Module, kernel: FuncId) -> bool {
+    let function = &module.functions[kernel];
+    let updates =
+        |id: FuncId| module.functions[id].has(|inst| !matches!(inst.op, Op::Call(..)) && inst.op.properties().atomic);
+    let called = module.reached_from(kernel).into_iter().any(|id| id != kernel && updates(id));
+    // Threads of a block print in any order.
+    let others = called || function.by_block || module.grid_sync_below(kernel).is_some() || prints(module, kernel);
+    if others || updates_meet(function, &|_| false) {
+        return false;
+    }
+    let known = KnownTable::default().of_call(module, kernel, &[]);
+    let uses = uses(function);
+    let (mut all, mut numbers) = (true, 0);
+    function.walk(function.entry, &mut |id, inst| {
+        let Op::Atomic { op, access, value } = &inst.op else {
+            all &= !inst.op.properties().atomic;
+            return;
+        };
+        all &= inst.results.iter().all(|&old| uses[old] == 0) && *op != AtomicOp::Exchange;
+        if function.ty(*value).holds_floats(&module.structs) && matches!(op, AtomicOp::Add | AtomicOp::Sub) {
+            let mut depends = Dependence::NONE;
+            access.for_each_operand(|v| depends = depends | known.uniformity.dependence(v));
+            all &= known.deferrable.contains(&id)
+                && depends.coordinates.is_empty()
+                && !depends.time
+                && matches!(function.ty(access.array), Type::Array(_))
+                && matches!(function.ty(*value).scalar_part(), Some(Scalar::F32 | Scalar::F64));
+            numbers += function.ty(*value).scalar_count().unwrap_or(1) as usize;
+        }
+    });
+    all && numbers > 0 && numbers <= MOST
 }
 
 /// The lanes that a warp has: all but in the last one of a block, perhaps.

@@ -86,7 +86,7 @@ mod zero_scatters;
 
 pub use crate::passes::block_threads::TensorCores;
 pub use assembly::emit_assembly;
-pub use block_sums::has_block_sums;
+pub use block_sums::{has_block_sums, one_block_keeps_order};
 pub use debug_info::DebugTexts;
 pub use dense::DenseArrays;
 pub use fatal::on_fatal_error;

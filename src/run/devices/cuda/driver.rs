@@ -16,7 +16,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::abi::{self, LaunchBounds, argument_layout};
 use crate::codegen::llvm::{
     Arch, ArrayLayout, Checks, DenseArrays, Grid, Opt, Parts, Prints, PrivateSums, PtxOptions, asked_shared, emit_ptx,
-    has_block_sums, strips,
+    has_block_sums, one_block_keeps_order, strips,
 };
 use crate::codegen::prints;
 use crate::codegen::sites::Sites;
@@ -171,8 +171,8 @@ pub struct Kernel {
     most_threads: Option<u64>,
     /// A thread does several tasks at once ([`Grid::Strips`]).
     in_strips: bool,
-    /// One thread of the GPU runs all of a launch ([`How::in_order`]).
-    in_order: bool,
+    /// The threads of the one block that runs all of a launch ([`How::in_order`]).
+    in_order: Option<u32>,
     /// All threads of a launch wait for each other ([`Op::GridSync`](crate::ir::Op::GridSync)).
     waits: bool,
     /// What its blocks may have copies of, where they ask for memory; and, if its own grid covers
@@ -199,6 +199,10 @@ unsafe impl Sync for Kernel {}
 /// Of a kernel with a longer text there is no code for arrays without gaps.
 const MOST_DENSE: usize = 64 * 1024;
 
+/// The threads of a block that adds up what a launch brings: the same on every GPU, as the order is,
+/// and so few that each may have all registers that there are.
+const ADDING: u32 = 256;
+
 impl Kernel {
     /// Compiles a kernel for a GPU and loads it.
     pub fn load(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Kernel> {
@@ -218,7 +222,7 @@ impl Kernel {
         Ok(made)
     }
 
-    /// The same for launches that one thread runs.
+    /// The same for launches that one thread runs, or one block, whose sums have one order.
     fn in_order(module: &Module, kernel: FuncId, how: &How, ordinal: i32) -> Result<Kernel> {
         let arch = Context::open(ordinal)?.arch;
         let &How { fmad, tensor_cores, checked, .. } = how;
@@ -227,7 +231,7 @@ impl Kernel {
         let options = PtxOptions { arch, opt, fmad, layout, grid, checks, prints, tensor_cores };
         let text = emit_ptx(module, &[kernel], &options, &Parts::new(0)).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let mut made = Kernel::load_text(module, kernel, &options, text, ordinal)?;
-        made.in_order = true;
+        made.in_order = Some(if one_block_keeps_order(module, kernel) { ADDING } else { 1 });
         Ok(made)
     }
 
@@ -298,7 +302,7 @@ impl Kernel {
             asked_shared,
             most_threads,
             in_strips,
-            in_order: false,
+            in_order: None,
             waits: module.grid_sync_below(kernel).is_some(),
             private: None,
             in_turns: None,
@@ -487,7 +491,7 @@ impl Kernel {
 
     /// The threads of its blocks, where a launch asks for so many.
     fn block_dim(&self, asked: u32) -> u32 {
-        if self.in_order { 1 } else { Job::usual_blocks(asked, self.by_block) }
+        self.in_order.unwrap_or_else(|| Job::usual_blocks(asked, self.by_block))
     }
 
     fn blocks(&self, threads: u64, block_dim: u32, private: u32) -> Result<u32> {
@@ -497,7 +501,7 @@ impl Kernel {
             let message = format!("the launch of `{name}` has {threads} threads; one on a GPU can have {most}");
             return Err(fail(Code::E1107, message));
         }
-        if self.in_order {
+        if self.in_order.is_some() {
             return Ok(1);
         }
         let at_once = |most: u64| {
