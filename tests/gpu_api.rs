@@ -461,3 +461,99 @@ fn functions_are_found_by_their_names() {
         assert_eq!(find(c"cuNothing", 13_000), (std::ptr::null(), 1));
     });
 }
+
+/// Takes 1 from a number, adds 1 to what is behind it, and gives the number to a condition.
+const DOWN: &str = "
+.version 8.3
+.target sm_80
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 condition, .param .b32 value);
+.visible .entry down(.param .u64 x, .param .u64 condition)
+{
+.reg .b32 %r<4>;
+.reg .b64 %rd<4>;
+ld.param.u64 %rd1, [x];
+ld.param.u64 %rd2, [condition];
+ld.global.u32 %r1, [%rd1];
+sub.u32 %r1, %r1, 1;
+st.global.u32 [%rd1], %r1;
+ld.global.u32 %r2, [%rd1+4];
+add.u32 %r2, %r2, 1;
+st.global.u32 [%rd1+4], %r2;
+{
+.param .b64 a;
+.param .b32 b;
+st.param.b64 [a], %rd2;
+st.param.b32 [b], %r1;
+call.uni cudaGraphSetConditional, (a, b);
+}
+ret;
+}
+";
+
+/// `CUgraphNodeParams` of a node with a condition.
+#[repr(C)]
+#[derive(Default)]
+struct ConditionalNode {
+    kind: c_int,
+    reserved: [c_int; 3],
+    condition: u64,
+    when: c_int,
+    count: c_uint,
+    bodies: usize,
+    context: u64,
+    rest: [u64; 26],
+}
+
+#[test]
+fn a_body_of_a_graph_runs_as_long_as_a_kernel_says() {
+    with_cuda(|cuda| {
+        let (module, code) = cuda.load(DOWN);
+        assert_eq!(code, 0);
+        let (down, _) = cuda.function(module, "down");
+        let x = cuda.allocate(8);
+        let (mut stream, mut graph, mut condition, mut node) = (0u64, 0u64, 0u64, 0u64);
+        assert_eq!(call!(cuda, "cuStreamCreate", &mut stream => &mut u64, 1 => c_uint), 0);
+        assert_eq!(call!(cuda, "cuGraphCreate", &mut graph => &mut u64, 0 => c_uint), 0);
+        // It begins as 1 each time.
+        let create = |condition: &mut u64, flags: c_uint| call!(cuda, "cuGraphConditionalHandleCreate", condition => &mut u64, graph => u64, 0 => u64, 1 => c_uint, flags => c_uint);
+        assert_eq!(create(&mut condition, 2), INVALID_VALUE);
+        assert_eq!(create(&mut condition, 1), 0);
+        let mut add = |given: &mut ConditionalNode| call!(cuda, "cuGraphAddNode", &mut node => &mut u64, graph => u64, 0 => u64, 0 => usize, given => &mut ConditionalNode);
+        let of = |condition, when, count| ConditionalNode { kind: 13, condition, when, count, ..Default::default() };
+        for mut wrong in [of(condition, 1, 0), of(condition, 1, 2), of(condition, 3, 1), of(condition + 1, 1, 1)] {
+            assert_eq!(add(&mut wrong), INVALID_VALUE);
+        }
+        assert_eq!(add(&mut ConditionalNode { kind: 1, ..of(condition, 1, 1) }), 801);
+        let mut given = of(condition, 1, 1);
+        assert_eq!(add(&mut given), 0);
+        // SAFETY: the driver gives a list of one.
+        let body = unsafe { *std::ptr::with_exposed_provenance::<u64>(given.bodies) };
+        let begin = |to: u64| call!(cuda, "cuStreamBeginCaptureToGraph", stream => u64, to => u64, 0 => u64, 0 => u64, 0 => usize, 0 => c_int);
+        let end = |captured: &mut u64| call!(cuda, "cuStreamEndCapture", stream => u64, captured => &mut u64);
+        let mut captured = 0;
+        assert_eq!(begin(body), 0);
+        let (mut a, mut b) = (x, condition);
+        let params: [*mut c_void; 2] = [(&raw mut a).cast(), (&raw mut b).cast()];
+        let launched = call!(cuda, "cuLaunchKernel", down => u64, 1 => c_uint, 1 => c_uint, 1 => c_uint, 1 => c_uint,
+            1 => c_uint, 1 => c_uint, 0 => c_uint, stream => u64, params.as_ptr() => *const *mut c_void, 0 => u64);
+        assert_eq!(launched, 0);
+        assert_eq!((end(&mut captured), captured), (0, body));
+        let instantiate = |instance: &mut u64| call!(cuda, "cuGraphInstantiateWithFlags", instance => &mut u64, graph => u64, 0 => u64);
+        let mut instance = 0;
+        assert_eq!(instantiate(&mut instance), 0);
+        for n in [4, 1, 7] {
+            assert_eq!(cuda.write(x, &[n, 0]), 0);
+            assert_eq!(call!(cuda, "cuGraphLaunch", instance => u64, stream => u64), 0);
+            assert_eq!(call!(cuda, "cuStreamSynchronize", stream => u64), 0);
+            assert_eq!(cuda.read(x, 2), [0, n]);
+        }
+        // No function of the host is called on a GPU.
+        let host = [count_up as *const () as usize, 0];
+        let mut other = 0u64;
+        let added = call!(cuda, "cuGraphAddHostNode", &mut other => &mut u64, body => u64, 0 => u64, 0 => usize, &host => &[usize; 2]);
+        assert_eq!((added, instantiate(&mut instance)), (0, 801));
+        assert_eq!(call!(cuda, "cuGraphDestroy", graph => u64), 0);
+        assert_eq!(begin(body), INVALID_VALUE, "bodies go with their graph");
+    });
+}

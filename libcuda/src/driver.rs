@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::arrays::{Array, Resource};
 use crate::client;
+use crate::conditions::Condition;
 use crate::contexts::Context;
 use crate::findings::Findings;
 use crate::graphs::Graph;
@@ -51,6 +52,8 @@ pub struct Driver {
     /// Textures and surfaces, by their descriptors.
     pub images: HashMap<u64, Resource>,
     pub graphs: Table<Graph>,
+    /// What nodes of graphs go by.
+    pub conditions: Table<Condition>,
     /// Graphs that can be launched.
     pub instances: Table<Graph>,
     /// What the client has of objects that graphs keep alive.
@@ -256,6 +259,7 @@ impl Driver {
             arrays: Table::new("array", 10, Status::InvalidHandle),
             images: HashMap::new(),
             graphs: Table::new("graph", 8, Status::InvalidValue),
+            conditions: Table::new("condition", 12, Status::InvalidValue),
             instances: Table::new("graph that was instantiated", 9, Status::InvalidValue),
             objects: Table::new("user object", 11, Status::InvalidValue),
             owners: HashMap::new(),

@@ -4,6 +4,7 @@
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
 
 use crate::copies::{self, Fill};
 use crate::driver::Driver;
@@ -25,8 +26,17 @@ impl Graph {
         self.nodes.push((device, Some(operation)));
     }
 
-    fn operations(&self) -> impl Iterator<Item = (usize, Operation)> {
+    pub fn operations(&self) -> impl Iterator<Item = (usize, Operation)> {
         self.nodes.iter().filter_map(|(device, operation)| Some((*device, operation.clone()?)))
+    }
+
+    /// The same graph with other operations.
+    pub fn map(&self, change: &mut dyn FnMut(&Operation) -> Result<Operation>) -> Result<Graph> {
+        let node = |(device, operation): &(usize, Option<Operation>)| {
+            Ok((*device, operation.as_ref().map(&mut *change).transpose()?))
+        };
+        let nodes = self.nodes.iter().map(node).collect::<Result<_>>()?;
+        Ok(Graph { nodes, objects: self.objects.clone() })
     }
 
     /// Has a node do something else of the same kind.
@@ -55,6 +65,12 @@ fn node(graph: u64, number: usize) -> Result<u64> {
 }
 
 pub fn begin(driver: &mut Driver, stream: u64, mode: c_int) -> Result {
+    can_capture(driver, stream, mode)?;
+    let graph = driver.graphs.add(Graph::default());
+    capture_into(driver, stream, graph, mode)
+}
+
+fn can_capture(driver: &Driver, stream: u64, mode: c_int) -> Result {
     if !(0..=2).contains(&mode) {
         return Err(Status::InvalidValue.into());
     }
@@ -65,7 +81,12 @@ pub fn begin(driver: &mut Driver, stream: u64, mode: c_int) -> Result {
     if driver.capture_of(stream).is_some() {
         return Err(Status::IllegalState.because("the stream is being captured already"));
     }
-    let graph = driver.graphs.add(Graph::default());
+    Ok(())
+}
+
+/// Begins to add what a stream is asked for to a graph.
+pub fn capture_into(driver: &mut Driver, stream: u64, graph: u64, mode: c_int) -> Result {
+    can_capture(driver, stream, mode)?;
     let stream = driver.streams.get_mut(stream)?;
     (stream.capture, stream.leads) = (Some(graph), true);
     Ok(())
@@ -145,7 +166,7 @@ pub fn create(driver: &mut Driver, graph: Out<u64>, _: c_uint) -> Result {
 }
 
 pub fn copy(driver: &mut Driver, graph: Out<u64>, original: u64) -> Result {
-    let copy = driver.graphs.get(original)?.clone();
+    let copy = driver.closed(driver.graphs.get(original)?)?;
     let made = driver.graphs.add(copy);
     graph.set(made)
 }
@@ -164,7 +185,9 @@ pub fn node_of_copy(driver: &mut Driver, found: Out<u64>, original: u64, copy: u
 }
 
 pub fn destroy(driver: &mut Driver, graph: u64) -> Result {
-    driver.graphs.remove(graph).map(drop)
+    let graph = driver.graphs.remove(graph)?;
+    driver.forget_bodies(&graph);
+    Ok(())
 }
 
 pub fn nodes(driver: &mut Driver, graph: u64, nodes: Out<u64>, count: Out<usize>) -> Result {
@@ -178,7 +201,7 @@ pub fn nodes(driver: &mut Driver, graph: u64, nodes: Out<u64>, count: Out<usize>
 }
 
 pub fn instantiate(driver: &mut Driver, instance: Out<u64>, graph: u64, _: u64) -> Result {
-    let copy = driver.graphs.get(graph)?.clone();
+    let copy = driver.closed(driver.graphs.get(graph)?)?;
     let made = driver.instances.add(copy);
     instance.set(made)
 }
@@ -225,7 +248,11 @@ pub fn upload(driver: &mut Driver, instance: u64, stream: u64) -> Result {
 
 pub fn launch(driver: &mut Driver, instance: u64, stream: u64) -> Result {
     driver.device_of_stream(stream)?;
-    let operations: Vec<_> = driver.instances.get(instance)?.operations().collect();
+    let graph = driver.instances.get(instance)?;
+    let mut operations: Vec<_> = graph.operations().collect();
+    if let Some((device, _)) = operations.iter().find(|(_, operation)| matches!(operation, Operation::Nested(_))) {
+        operations.insert(0, (*device, Operation::Begin(Arc::new(graph.clone()))));
+    }
     match driver.capture_of(stream) {
         Some(graph) => {
             let graph = driver.graphs.get_mut(graph)?;
@@ -249,7 +276,7 @@ pub struct Updated {
 /// A graph of the same form takes the place of what is launched.
 pub fn update(driver: &mut Driver, instance: u64, graph: u64, result: Out<Updated>) -> Result {
     const TOPOLOGY_CHANGED: c_int = 2;
-    let new = driver.graphs.get(graph)?.clone();
+    let new = driver.closed(driver.graphs.get(graph)?)?;
     let old = driver.instances.get_mut(instance)?;
     let kind = |(_, operation): &(usize, Option<Operation>)| operation.as_ref().map(std::mem::discriminant);
     let same = old.nodes.iter().map(kind).eq(new.nodes.iter().map(kind));
@@ -263,7 +290,7 @@ pub fn update(driver: &mut Driver, instance: u64, graph: u64, result: Out<Update
 }
 
 /// Adds a node; its handle.
-fn add(driver: &mut Driver, handle: Out<u64>, graph: u64, operation: Option<Operation>) -> Result {
+pub fn add(driver: &mut Driver, handle: Out<u64>, graph: u64, operation: Option<Operation>) -> Result {
     let device = driver.working()?;
     let found = driver.graphs.get_mut(graph)?;
     let made = node(graph, found.nodes.len())?;

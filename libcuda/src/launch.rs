@@ -195,6 +195,9 @@ impl Driver {
             let _ = std::io::stdout().flush();
         }
         self.found(device, launch, &outcome.findings);
+        for (condition, value) in outcome.conditions {
+            self.set_condition(condition, value)?;
+        }
         if let Some(footprint) = &outcome.footprint
             && let Some(found) = self.order.launched(work, footprint, &blocks)
         {

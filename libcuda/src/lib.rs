@@ -20,6 +20,7 @@
 
 mod arrays;
 mod client;
+mod conditions;
 mod contexts;
 mod copies;
 mod devices;

@@ -2,10 +2,13 @@
 //! captured stream puts it into a graph instead.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
 use std::time::Instant;
 
+use crate::conditions::Nested;
 use crate::copies::{Copy, Fill};
 use crate::driver::{Driver, default_stream};
+use crate::graphs::Graph;
 use crate::launch::Launch;
 use crate::order::{Clock, Kind, Work};
 use crate::pointers::Out;
@@ -21,6 +24,10 @@ pub enum Operation {
     Host(HostFunction),
     Record(u64),
     Free(u64),
+    /// Graphs of a graph, as a condition says.
+    Nested(Nested),
+    /// A graph with conditions begins.
+    Begin(Arc<Graph>),
 }
 
 /// A function of the client and what it is given.
@@ -133,7 +140,9 @@ impl Driver {
         }
         let work = self.order.operation(stream, name, origin);
         // What the client may take back or change after the call is read and written now.
-        if matches!(&operation, Operation::Copy(copy) if self.is_of_client(copy)) {
+        if matches!(&operation, Operation::Nested(_))
+            || matches!(&operation, Operation::Copy(copy) if self.is_of_client(copy))
+        {
             self.queue.wait_for(&[(stream, work.time)].into());
         }
         self.queue.push(Queued { device, operation, work });
@@ -156,6 +165,11 @@ impl Driver {
             Operation::Free(address) => {
                 self.uses_all(address, &work);
                 self.give_back(address)
+            }
+            Operation::Nested(nested) => self.nested(&nested, &work),
+            Operation::Begin(graph) => {
+                self.reset_conditions(&graph);
+                Ok(())
             }
         }
     }

@@ -9,7 +9,8 @@ use crate::pointers::{In, Out, Text};
 use crate::pools::Location;
 use crate::status::{Result, Status};
 use crate::{
-    arrays, client, contexts, copies, devices, graphs, launch, memory, modules, objects, pools, streams, tensors,
+    arrays, client, conditions, contexts, copies, devices, graphs, launch, memory, modules, objects, pools, streams,
+    tensors,
 };
 
 /// The code of an entry point.
@@ -298,6 +299,9 @@ entry_points! {
     cuStreamBeginCapture(stream: u64) = graphs::begin_old;
     cuStreamBeginCapture_v2(stream: u64, mode: c_int) = graphs::begin;
     cuStreamEndCapture(stream: u64, graph: Out<u64>) = graphs::end;
+    cuStreamBeginCaptureToGraph(stream: u64, graph: u64, dependencies: In<u64>, edges: In<u64>, count: usize, mode: c_int) = conditions::begin_capture;
+    cuStreamUpdateCaptureDependencies(stream: u64, dependencies: In<u64>, count: usize, flags: c_uint) = conditions::depend;
+    cuStreamUpdateCaptureDependencies_v2(stream: u64, dependencies: In<u64>, edges: In<u64>, count: usize, flags: c_uint) = conditions::depend_with_edges;
     #[queued] cuStreamIsCapturing(stream: u64, status: Out<c_int>) = graphs::is_capturing;
     #[queued] cuStreamGetCaptureInfo(stream: u64, status: Out<c_int>, id: Out<u64>) = graphs::capture_info;
     #[queued] cuStreamGetCaptureInfo_v2(stream: u64, status: Out<c_int>, id: Out<u64>, graph: Out<u64>, dependencies: Out<u64>, count: Out<usize>) = graphs::capture_info_2;
@@ -329,6 +333,10 @@ entry_points! {
     cuGraphAddMemsetNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, set: In<graphs::Set>, context: u64) = graphs::add_fill;
     cuGraphAddMemcpyNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, copy: In<copies::Volume>, context: u64) = graphs::add_copy;
     cuGraphAddHostNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, host: In<graphs::Host>) = graphs::add_host;
+    cuGraphAddChildGraphNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, child: u64) = conditions::add_graph;
+    cuGraphConditionalHandleCreate(condition: Out<u64>, graph: u64, context: u64, default: c_uint, flags: c_uint) = conditions::create;
+    cuGraphAddNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize, parameters: Out<conditions::Node>) = conditions::add_node;
+    cuGraphAddNode_v2(node: Out<u64>, graph: u64, dependencies: In<u64>, edges: In<u64>, count: usize, parameters: Out<conditions::Node>) = conditions::add_node_with_edges;
     cuGraphAddEmptyNode(node: Out<u64>, graph: u64, dependencies: In<u64>, count: usize) = graphs::add_empty;
 }
 
@@ -347,8 +355,8 @@ refusals! {
         cuTensorMapEncodeIm2col cuTensorMapEncodeIm2colWide;
     "launches of several devices at once are not simulated; launch on each":
         cuLaunchCooperativeKernelMultiDevice;
-    "graphs in graphs, nodes of events and of conditions are not simulated; capture a stream":
-        cuGraphAddChildGraphNode cuGraphChildGraphNodeGetGraph cuGraphAddNode cuGraphAddNode_v2 cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
+    "the graph of a node, and nodes of events, are not simulated; capture a stream":
+        cuGraphChildGraphNodeGetGraph cuGraphAddEventRecordNode cuGraphAddEventWaitNode;
     "waiting for values in memory is not simulated; use events":
         cuStreamWaitValue32 cuStreamWaitValue32_v2 cuStreamWaitValue64 cuStreamWaitValue64_v2 cuStreamWriteValue32
         cuStreamWriteValue32_v2 cuStreamWriteValue64 cuStreamWriteValue64_v2;
@@ -361,6 +369,8 @@ const SINCE: &[(&str, c_int)] = &[
     ("cuStreamGetCaptureInfo_v2", 11_030),
     ("cuStreamGetCaptureInfo_v3", 12_030),
     ("cuGetProcAddress_v2", 12_000),
+    ("cuStreamUpdateCaptureDependencies_v2", 12_030),
+    ("cuGraphAddNode_v2", 12_030),
     ("cuGraphAddKernelNode_v2", 12_000),
     ("cuGraphExecKernelNodeSetParams_v2", 12_000),
     ("cuMemAdvise_v2", 12_020),

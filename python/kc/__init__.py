@@ -64,8 +64,8 @@ class deterministic:
     """Launches and gradients within ``with kc.deterministic():`` give the same bits each time.
 
     Floats are added by atomics in the order in which threads come, and sums round by their order. Here the host runs launches on one
-    core, in the order of the threads. On a GPU one thread runs kernels and derivatives in which that order shows, which takes long;
-    those with tiles are an error there (E1104). It holds for all threads of the program.
+    core, in the order of the threads. On a GPU one block adds up sums to one place, and one thread runs other kernels and derivatives
+    in which that order shows, which takes long; those with tiles are an error there (E1104). It holds for all threads of the program.
     """
 
     def __init__(self, on: bool = True):

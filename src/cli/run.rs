@@ -42,7 +42,7 @@ pub(super) struct Args {
     #[arg(long)]
     unchecked: bool,
     /// The same results on any number of cores, although sums of floats round by their order:
-    /// kernels in which it shows run on one core, or on one thread of a GPU.
+    /// kernels in which it shows run on one core, or on one thread or block of a GPU.
     #[arg(long)]
     deterministic: bool,
     /// Worker threads on the host; 0 takes one per core.

@@ -107,6 +107,8 @@ pub enum Op {
     Assert(Box<[i64]>),
     /// A gradient is near-degenerate: the text that says why.
     Degenerate(Box<[u32; 1]>),
+    /// Gives a condition of a graph its number: where both lie.
+    SetCondition(Box<[u32; 2]>),
     /// A gradient would be near-degenerate for an adjoint that is not 0.
     Visit,
     /// An index of a component that is not there: the text that names what has components, the

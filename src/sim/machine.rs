@@ -1,7 +1,7 @@
 //! What do the warps of a launch share, and what does a warp do until it has to wait? One
 //! instruction after the other for all lanes of a side.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::chance::Chance;
 use super::cluster::Shared;
@@ -42,6 +42,8 @@ pub struct Machine<'c> {
     /// The thread and what it printed.
     pub printed: Vec<(u64, Vec<u8>)>,
     pub printed_bytes: usize,
+    /// Conditions of graphs, and what they were set to.
+    pub conditions: BTreeMap<u64, u32>,
     pub counters: Option<Counters>,
     pub footprint: Option<Footprint>,
     pub chance: Option<Chance>,
@@ -296,6 +298,14 @@ impl Machine<'_> {
                 if active != 0 {
                     let why = print::text(self, warp, at[0], active.trailing_zeros() as usize);
                     self.findings.add(What::Degenerate(why), pc, warp.thread(active.trailing_zeros()));
+                }
+            }
+            Op::SetCondition(at) => {
+                // Of several threads the last one counts.
+                for lane in lanes(active) {
+                    let given = |at: u32, bytes: u32| print::parameter(self, warp, at, bytes, lane);
+                    let (condition, value) = (given(at[0], 8), given(at[1], 4) as u32);
+                    self.conditions.insert(condition, value);
                 }
             }
             Op::Visit => {

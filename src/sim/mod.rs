@@ -70,7 +70,7 @@ mod warp;
 mod wgmma;
 mod windows;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub use chance::Chance;
 pub use cluster::in_block;
@@ -129,6 +129,8 @@ pub struct Outcome {
     pub stopped: bool,
     /// In the order of the threads.
     pub printed: Vec<u8>,
+    /// What conditions of graphs were set to.
+    pub conditions: BTreeMap<u64, u32>,
     /// Of all instructions, if they were counted.
     pub measured: Option<Measured>,
     /// Instructions of warps.
@@ -199,6 +201,7 @@ pub fn run(
         findings: Default::default(),
         printed: Vec::new(),
         printed_bytes: 0,
+        conditions: Default::default(),
         counters: how.counts.then(|| Counters::new(code.insts.len(), memory.base, memory.bytes.len())),
         footprint: how.footprint.then(|| Footprint::new(memory.base, memory.bytes.len())),
         chance: how.seed.map(Chance::new),
@@ -222,6 +225,7 @@ pub fn run(
         stopped: machine.findings.stopped,
         findings: machine.findings.list,
         printed,
+        conditions: machine.conditions,
         measured: machine.counters.map(|counters| Measured::of(code, form, &counters)),
         steps: machine.steps,
         footprint: machine.footprint,

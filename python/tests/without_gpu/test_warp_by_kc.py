@@ -313,3 +313,58 @@ def test_arrays_that_overlap_structs_and_threads(by_kc):
         "1 1",
         "[(0, 1.0), (1, 3.0), (2, 7.0), (3, 13.0)] 0",
     ]
+
+
+CONDITIONS = """
+@wp.kernel
+def grow(x: wp.array(dtype=float), left: wp.array(dtype=int)):
+    i = wp.tid()
+    x[i] = 2.0 * x[i] + 1.0
+    if i == 0:
+        left[0] = left[0] - 1
+
+@wp.kernel
+def put(x: wp.array(dtype=float), value: float):
+    x[wp.tid()] = value
+
+@wp.kernel
+def again(rounds: wp.array(dtype=int), left: wp.array(dtype=int)):
+    rounds[0] = rounds[0] - 1
+    left[0] = 3
+
+x = wp.zeros(40, dtype=float)
+left, chosen, rounds = (wp.zeros(1, dtype=int) for _ in range(3))
+wp.load_module(device="cuda:0")
+
+def grown():
+    wp.capture_while(left, lambda: wp.launch(grow, 40, [x, left]))
+
+def turn():
+    grown()
+    wp.launch(again, 1, [rounds, left])
+
+with wp.ScopedCapture() as first:
+    grown()
+    wp.capture_if(chosen, lambda: wp.launch(put, 10, [x, -1.0]), lambda: wp.launch(put, 10, [x, -2.0]))
+with wp.ScopedCapture() as second:
+    wp.capture_while(rounds, turn)
+print(x.numpy().any())
+for n in (5, 0, 3):
+    left.assign([n]), chosen.assign([n % 2]), x.zero_()
+    wp.capture_launch(first.graph)
+    print(n, *x.numpy()[[0, 9, 10, 39]], left.numpy()[0])
+left.assign([1]), rounds.assign([2]), x.zero_()
+wp.capture_launch(second.graph)
+print(*x.numpy()[[0, 39]], left.numpy()[0], rounds.numpy()[0])
+print({found["kernel"]: found["by"] for found in kc.report()["kernels"]})
+"""
+
+
+@pytest.mark.parametrize("by", ["kc", "warp"])
+def test_graphs_that_go_by_conditions(gpu, cache, by):
+    start = START.format(cache=cache).replace("kc.accelerate()", "kc.accelerate()" if by == "kc" else "")
+    ran = gpu(start + CONDITIONS, python=WARP, PYTHONPATH=str(ROOT / "python"))
+    assert ran.code == 0, ran.out + ran.said
+    lines = ran.out.splitlines()
+    assert lines[:5] == ["False", "5 -1.0 -1.0 31.0 31.0 0", "0 -2.0 -2.0 0.0 0.0 0", "3 -1.0 -1.0 7.0 7.0 0", "15.0 15.0 3 0"]
+    assert set(eval(lines[5]).values()) == ({"kc"} if by == "kc" else set())

@@ -21,7 +21,7 @@ ON_HOST = re.compile(
 )
 #: What only Warp's own CUDA runtime can do.
 REFUSED = re.compile(
-    r"wp_((bvh|mesh|hash_grid|volume|texture|surface|deterministic)\w*_device|cuda_graph_(insert|update|pause|resume|set|check|node|alloc)\w*"
+    r"wp_((bvh|mesh|hash_grid|volume|texture|surface|deterministic)\w*_device|cuda_graph_(insert|update|node|alloc)\w*"
     r"|cuda_graphics\w*|cuda_ipc\w*|cuda_timing_begin)$"
 )
 
@@ -41,6 +41,49 @@ def address_of(value):
     if isinstance(value, int):
         return value
     return ctypes.cast(value, ctypes.c_void_p).value or 0
+
+#: Gives a condition of a graph the number at an address, or whether that is 0.
+SET_CONDITION = b"""
+.version 8.3
+.target sm_80
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 condition, .param .b32 value);
+.visible .entry set_condition(.param .u64 from, .param .u64 condition, .param .u32 otherwise)
+{
+.reg .pred %p<3>;
+.reg .b32 %r<4>;
+.reg .b64 %rd<3>;
+ld.param.u64 %rd1, [from];
+ld.param.u64 %rd2, [condition];
+ld.param.u32 %r1, [otherwise];
+ld.global.u32 %r2, [%rd1];
+setp.ne.u32 %p1, %r2, 0;
+setp.ne.u32 %p2, %r1, 0;
+xor.pred %p1, %p1, %p2;
+selp.u32 %r3, 1, 0, %p1;
+{
+.param .b64 a;
+.param .b32 b;
+st.param.b64 [a], %rd2;
+st.param.b32 [b], %r3;
+call.uni cudaGraphSetConditional, (a, b);
+}
+ret;
+}
+"""
+
+
+class ConditionalNode(ctypes.Structure):
+    """CUgraphNodeParams of a node with a condition."""
+
+    _fields_ = [
+        *((name, ctypes.c_int) for name in ("kind", "reserved0", "reserved1", "reserved2")),
+        ("condition", ctypes.c_uint64),
+        *((name, ctypes.c_uint) for name in ("when", "count")),
+        ("bodies", ctypes.POINTER(ctypes.c_void_p)),
+        ("context", ctypes.c_void_p),
+        ("rest", ctypes.c_char * 208),
+    ]
 
 
 class Hook:
@@ -63,6 +106,8 @@ class Core:
         #: Memory that graphs use, and what they copy from the host.
         self._of_graphs, self._patterns = set(), []
         self._primary = None
+        #: By contexts.
+        self._set_condition = {}
 
     def __getattr__(self, name):
         function = getattr(self._library, name)
@@ -312,6 +357,73 @@ class Driver:
     def wp_cuda_graph_end_capture(core, context, stream, graph):
         with core.within(context):
             return core.call("cuStreamEndCapture", core.stream(context, stream), graph)
+
+    def conditional(core, context, stream, when, condition, otherwise=False):
+        """Adds a node with a body, which runs by the number at an address: the condition and the body."""
+        graph, handle = ctypes.c_void_p(), ctypes.c_uint64()
+        status, number, nothing = ctypes.c_int(), ctypes.c_uint64(), [ctypes.c_void_p()] * 2
+        asked = core.call("cuStreamGetCaptureInfo_v2", stream, ctypes.byref(status), ctypes.byref(number), ctypes.byref(graph), *nothing)
+        if not (asked and core.call("cuGraphConditionalHandleCreate", ctypes.byref(handle), address_of(graph), 0, 0, 0)):
+            return None
+        if not Driver.set_condition(core, context, stream, condition, handle.value, otherwise):
+            return None
+        node = ConditionalNode(kind=13, condition=handle.value, when=when, count=1)
+        if not core.call("cuGraphAddNode", ctypes.byref(ctypes.c_void_p()), address_of(graph), None, 0, ctypes.byref(node)):
+            return None
+        return handle.value, node.bodies[0]
+
+    def set_condition(core, context, stream, condition, handle, otherwise=False):
+        if address_of(context) not in core._set_condition:
+            module, function = ctypes.c_void_p(), ctypes.c_void_p()
+            core.call("cuModuleLoadData", ctypes.byref(module), ctypes.c_char_p(SET_CONDITION))
+            core.call("cuModuleGetFunction", ctypes.byref(function), address_of(module), ctypes.c_char_p(b"set_condition"))
+            core._set_condition[address_of(context)] = address_of(function)
+        values = ctypes.c_uint64(address_of(condition)), ctypes.c_uint64(plain(handle)), ctypes.c_uint32(otherwise)
+        given = (ctypes.c_void_p * 3)(*map(ctypes.addressof, values))
+        return core.call("cuLaunchKernel", core._set_condition[address_of(context)], *[1] * 6, 0, stream, given, None)
+
+    def wp_cuda_graph_insert_while(core, context, stream, arch, use_ptx, condition, body, handle):
+        with core.within(context):
+            made = Driver.conditional(core, context, core.stream(context, stream), 1, condition)
+        if made:
+            ctypes.c_uint64.from_address(address_of(handle)).value, ctypes.c_uint64.from_address(address_of(body)).value = made
+        return bool(made)
+
+    def wp_cuda_graph_insert_if_else(core, context, stream, arch, use_ptx, condition, on_true, on_false):
+        with core.within(context):
+            stream = core.stream(context, stream)
+            for body, otherwise in ((on_true, False), (on_false, True)):
+                if not address_of(body):
+                    continue
+                made = Driver.conditional(core, context, stream, 0, condition, otherwise)
+                if not made:
+                    return False
+                ctypes.c_uint64.from_address(address_of(body)).value = made[1]
+        return True
+
+    def wp_cuda_graph_set_condition(core, context, stream, arch, use_ptx, condition, handle):
+        with core.within(context):
+            return Driver.set_condition(core, context, core.stream(context, stream), condition, handle)
+
+    def wp_cuda_graph_pause_capture(core, context, stream, graph):
+        with core.within(context):
+            return core.call("cuStreamEndCapture", core.stream(context, stream), graph)
+
+    def wp_cuda_graph_resume_capture(core, context, stream, graph):
+        with core.within(context):
+            return core.call("cuStreamBeginCaptureToGraph", core.stream(context, stream), address_of(graph), None, None, 0, 0)
+
+    def wp_cuda_graph_insert_child_graph(core, context, stream, child):
+        graph, node, nothing = ctypes.c_void_p(), ctypes.c_void_p(), [ctypes.c_void_p()] * 2
+        status, number = ctypes.c_int(), ctypes.c_uint64()
+        with core.within(context):
+            stream = core.stream(context, stream)
+            asked = core.call("cuStreamGetCaptureInfo_v2", stream, ctypes.byref(status), ctypes.byref(number), ctypes.byref(graph), *nothing)
+            return asked and core.call("cuGraphAddChildGraphNode", ctypes.byref(node), address_of(graph), None, 0, address_of(child))
+
+    def wp_cuda_graph_check_conditional_body(core, graph):
+        # The driver looks at the bodies when the whole graph is instantiated.
+        return True
 
     def wp_cuda_graph_create_exec(core, context, stream, graph, instance):
         with core.within(context):

@@ -9,6 +9,9 @@ use crate::ptx::{Error, Function, Init, Instruction, Kind, Module, Operand, Resu
 use crate::sim::code::{self, Barrier, Call, Copied, Op, PointerCall, Print, Reg, Shuffle, Vote, Way};
 use crate::sim::windows;
 
+/// Of CUDA's device runtime: a thread gives a condition of a graph its number.
+const SET_CONDITION: &str = "cudaGraphSetConditional";
+
 /// The functions that a kernel calls, itself first.
 pub fn reached(module: &Module, entry: &str) -> Result<Vec<usize>> {
     let at = |name: &str| module.functions.iter().position(|f| f.name == name && f.body.is_some());
@@ -176,6 +179,9 @@ impl<'t> Decoder<'_, 't> {
             }
             ("free", &[(address, 8)]) if self.is_of_driver(name) => return Ok(Op::Release(Box::new([address]))),
             ("__assertfail", &[(message, 8), ..]) => return Ok(Op::Assert(Box::new([message.into()]))),
+            (SET_CONDITION, &[(condition, 8), (value, 4)]) if self.is_of_driver(name) => {
+                return Ok(Op::SetCondition(Box::new([condition, value])));
+            }
             (DEGENERATE, &[(why, 8)]) => return Ok(Op::Degenerate(Box::new([why]))),
             (VISIT, &[(_, 8)]) => return Ok(Op::Visit),
             (NO_COMPONENT, &[(name, 8), (index, 8), (count, 4)]) => {
