@@ -2,24 +2,28 @@
 """How long do kc's own launches take on a GPU, as programs in Python make them?
 
     python benches/gpu_launches.py --suite FOLDER [--kernels NAME,..] [--reps 20]
-    python benches/gpu_launches.py --overhead
+    python benches/gpu_launches.py --overhead [--without LIBCUDA]
 
 Needs the package (`make wheel`, then `pip install out/wheels/*.whl`) and a GPU. FOLDER is that of `benches/gpu.py`, whose sizes are taken
 (KB_SCALE times those of the host's benchmark, 8 if it is not set). `benches/gpu.py` launches entries with a thread for each task; kc lets
 threads take tasks in turns where they sum, and gives blocks copies of what they add to. A launch, and `kernel.grad`, which runs forward
 code too, are captured in graphs, and replays are timed by events: the least and the median of `--reps`. Results of the first launch are set beside those of the host, as the
-relative norm of the difference. `--overhead` times what calls from Python cost the processor.
+relative norm of the difference. `--overhead` times what calls from Python cost the processor. With `--without`, the path of a driver (the
+simulated one is `python/kc/libkc_gpu.so`), its own time is left out: `quiet_driver.c` does nothing in its place.
 """
 
 from __future__ import annotations
 
 import argparse
+import ctypes
 import functools
 import importlib.util
 import os
 import pathlib
 import statistics
+import subprocess
 import sys
+import tempfile
 import time
 
 os.environ.setdefault("KB_SCALE", "8")
@@ -175,19 +179,41 @@ def multiply_add(x: kc.array(dtype=float), y: kc.array(dtype=float), out: kc.arr
     out[i] = x[i] * y[i] + out[i]
 
 
-def overhead():
+def quiet_driver(path):
+    """Loads a driver with `quiet_driver.c` before it, by whose name it goes."""
+    folder = pathlib.Path(tempfile.mkdtemp())
+    # The linker tells libraries apart by the names in them.
+    (folder / "libkcsim.so").write_bytes(pathlib.Path(path).read_bytes().replace(b"libcuda.so.1\0", b"libkcsim.so\0\0"))
+    made = folder / "libcuda.so.1"
+    source = HERE / "quiet_driver.c"
+    subprocess.run(
+        ["cc", "-O2", "-shared", "-fPIC", "-o", made, source, "-Wl,-soname,libcuda.so.1", "-Wl,--no-as-needed", folder / "libkcsim.so"],
+        check=True, env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+    )
+    ctypes.CDLL(str(folder / "libkcsim.so"), mode=ctypes.RTLD_GLOBAL)
+    return ctypes.CDLL(str(made), mode=ctypes.RTLD_GLOBAL)
+
+
+def overhead(without):
+    driver = without and quiet_driver(without)
     x, y, out = (kc.ones(1000, device="cuda", requires_grad=True) for _ in range(3))
     gradient = lambda: multiply_add.grad(1000, x, y, out, parameters=False)
     print("| call from Python | us, least of 10 rounds of 500 |\n|---|---|")
     for words, call in [("launch of 1,000 threads", lambda: multiply_add(1000, x, y, out)), ("its gradient", gradient)]:
         best = float("inf")
         for _ in range(10):
+            for _ in range(2):
+                call()
             kc.devices()[0].synchronize()
+            before = driver and (driver.quiet(1), driver.calls())[1]
             start = time.perf_counter()
             for _ in range(500):
                 call()
             best = min(best, (time.perf_counter() - start) / 500)
-        print(f"| {words} | {best * 1e6:.2f} |", flush=True)
+            if driver:
+                count = (driver.calls() - before) / 500
+                driver.quiet(0)
+        print(f"| {words} | {best * 1e6:.2f} |" + (f" {count:g} calls of the driver" if driver else ""), flush=True)
 
 
 def main():
@@ -198,9 +224,10 @@ def main():
     parser.add_argument("--check", action="store_true", help="set results beside the host's")
     parser.add_argument("--scratch", default="/tmp", help="a folder for a copy of the kernels")
     parser.add_argument("--overhead", action="store_true")
+    parser.add_argument("--without", help="the driver whose time does not count")
     options = parser.parse_args()
     if options.overhead:
-        overhead()
+        overhead(options.without)
     else:
         suite(options)
 
