@@ -37,7 +37,8 @@ pub fn run(function: &mut Function, effects: &EffectTable) -> bool {
 }
 
 /// The same for loads that are made again with nothing written in between, wherever to: of any
-/// code, as a compiler of plain loads does it. An index outside gives 0 again, and is told once.
+/// code, as a compiler of plain loads does it. An index outside gives 0 again, and is reported
+/// once.
 pub fn run_repeated(function: &mut Function, effects: &EffectTable) -> bool {
     replace(function, effects, Loads::Repeated)
 }

@@ -11,6 +11,7 @@
 //! | [`tidy_reverse`] | [`adjacent`], [`code_sinking`] | joined branches take in more of what only they need |
 //! | [`last_takes`] | [`unread_stores`], [`clean`] | finished reverse code: nothing reads the tiles again |
 //! | [`own_elements`] | [`own_sums`], [`forward_loads`], [`zero_sums`], [`dead_stores`], [`clean`] | plain sums load; a store is dead when no load of its element is left |
+//! | [`loads_once`] | [`forward_loads`], [`clean`] | operands of loads that are gone may be unused |
 //! | [`write_out`] | [`unroll`], [`clean`] | written-out loops leave constants |
 //! | [`drop_tests`] | [`clean`] | what only the tests used is unused without them |
 //! | [`small_tiles`] | [`clean`], [`unroll`], [`local_arrays`] | elements have constant indices when their loops are written out |
@@ -188,6 +189,16 @@ pub fn own_elements(function: &mut Function, structs: &StructTable, effects: &Ef
         clean(function, structs, effects);
     }
     verified("own_elements", function, structs, Form::Any);
+}
+
+/// Lets code load an element once as long as nothing is written; says whether it did it again.
+pub fn loads_once(function: &mut Function, structs: &StructTable, effects: &EffectTable) -> bool {
+    if function.is_deeper_than(MAX_DEPTH) || !forward_loads::run_repeated(function, effects) {
+        return false;
+    }
+    clean(function, structs, effects);
+    verified("loads_once", function, structs, Form::Any);
+    true
 }
 
 /// Takes what forward code has for differentiation alone, when that is done: the tests of

@@ -228,7 +228,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let size: usize = reached.iter().map(|&id| self.ir.functions[id].insts.len()).sum();
         // Local arrays would take their memory twice; what waits must wait at one place.
         let once = |op: &Op| {
-            matches!(op, Op::LocalArray | Op::SharedArray | Op::Barrier | Op::GridSync | Op::Copy(..) | Op::Product(..))
+            let waits = !matches!(op, Op::Call(..)) && op.properties().synchronises;
+            waits || matches!(op, Op::LocalArray | Op::SharedArray | Op::Copy(..) | Op::Product(..))
         };
         size <= MOST_INSTRUCTIONS && !reached.iter().any(|&id| self.ir.functions[id].has(|inst| once(&inst.op)))
     }

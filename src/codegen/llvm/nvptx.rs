@@ -33,8 +33,8 @@ use crate::diag::Code;
 use crate::ir::{BinaryOp, FuncId, FunctionKind, Inst, Module, Op, Phase, UnaryOp};
 use crate::limits::MAX_PARAMETER_BYTES;
 use crate::passes::block_threads::own_threads;
-use crate::passes::pipelines::own_elements;
-use crate::passes::{forward_loads, index_checks, zero_adjoints};
+use crate::passes::pipelines::{loads_once, own_elements};
+use crate::passes::{index_checks, zero_adjoints};
 use crate::source::FileId;
 use crate::types::{Layout, Scalar, Type};
 
@@ -58,8 +58,8 @@ fn with_checks<'a>(module: &'a Module, options: &PtxOptions) -> Cow<'a, Module> 
     if options.checks == Checks::None { Cow::Borrowed(module) } else { index_checks::add(module) }
 }
 
-/// The module whose functions load an element once, and test its index once, as long as nothing is
-/// written: LLVM does not join loads behind tests.
+/// The module whose functions load an element once, and test its index once
+/// ([`pipelines::loads_once`](loads_once)): LLVM does not join loads behind tests.
 fn with_loads_once(module: Cow<'_, Module>) -> Cow<'_, Module> {
     let mut effects = EffectTable::default();
     let mut changed = module;
@@ -69,7 +69,7 @@ fn with_loads_once(module: Cow<'_, Module>) -> Cow<'_, Module> {
         }
         changed.functions.callees(id).into_iter().for_each(|callee| effects.cover(&changed, callee));
         let mut function = changed.functions[id].clone();
-        if forward_loads::run_repeated(&mut function, &effects) {
+        if loads_once(&mut function, &changed.structs, &effects) {
             changed.to_mut().functions[id] = function;
         }
     }

@@ -199,8 +199,8 @@ unsafe impl Sync for Kernel {}
 /// Of a kernel with a longer text there is no code for arrays without gaps.
 const MOST_DENSE: usize = 64 * 1024;
 
-/// The threads of a block that adds up what a launch brings: the same on every GPU, as the order is,
-/// and so few that each may have all registers that there are.
+/// The threads of a block that adds up what a launch brings: the same on every GPU, as the order
+/// is, and so few that each may have all registers that there are.
 const ADDING: u32 = 256;
 
 impl Kernel {
