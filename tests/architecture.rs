@@ -373,7 +373,7 @@ const MESSAGES: &[&str] = &[
 const OTHER_MESSAGES: &[&str] = &[
     "src/autodiff/storage/report.rs",
     "src/codegen/cuda/mod.rs",
-    "src/codegen/cuda/plain.rs",
+    "src/codegen/cuda/plain/prepare.rs",
     "src/codegen/llvm/options.rs",
     "src/dataset/mod.rs",
 ];

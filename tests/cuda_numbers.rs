@@ -125,6 +125,48 @@ fn integers_wrap_and_conversions_saturate_as_on_the_host() {
     assert!(wrong.is_empty(), "{}\n{text}", wrong.join("\n"));
 }
 
+const TOTAL: &str = r#"import warp as wp
+
+
+@wp.kernel
+def k(x: wp.array2d(dtype=float), total: wp.array(dtype=float)):
+    i, j = wp.tid()
+    wp.atomic_add(total, 0, x[i, j])
+"#;
+
+/// Warps add up their own first, whatever the shape of a block, and those at the border do not.
+#[test]
+fn sums_at_one_place_go_through_warps() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("k.py"), TOTAL).expect("a file");
+    kc(&["compile", "k.py", "--emit", "cuda", "--abi", "plain", "--no-backward", "-o", "k.cu"], path);
+    let text = std::fs::read_to_string(path.join("k.cu")).expect("a text");
+    assert!(text.contains("warp_add(&total[0], x["), "{text}");
+    std::fs::write(path.join("k.ptx"), common::assert_cuda(&text, "sm_90")).expect("a file");
+    let scalar = |name: &str| json!({"class": "scalar", "scalar": name, "shape": []});
+    let value = |name: &str, n: u32| json!({"name": name, "kind": "value", "dtype": scalar("int32"), "value": n});
+    let (rows, cols) = (70u32, 37u32);
+    for block in [[256u32, 1], [16, 16], [5, 13], [2, 32], [1, 1]] {
+        let launch = json!({
+            "format": 1, "source": "k.ptx", "entry": "k",
+            "grid": [cols.div_ceil(block[0]), rows.div_ceil(block[1])], "block": block,
+            "args": [
+                {"name": "x", "kind": "pointer", "dtype": scalar("float32"), "shape": [rows, cols], "fill": 1.0},
+                value("x_cols", cols),
+                {"name": "total", "kind": "pointer", "dtype": scalar("float32"), "shape": [1], "fill": 0.0},
+                value("rows", rows),
+                value("cols", cols),
+            ],
+        });
+        std::fs::write(path.join("launch.json"), launch.to_string()).expect("a file");
+        kc(&["run", "launch.json", "--device", "sim", "--npy", "total=total.npy"], path);
+        let bytes = std::fs::read(path.join("total.npy")).expect("an array");
+        let total = f32::from_le_bytes(bytes[bytes.len() - 4..].try_into().expect("four bytes"));
+        assert_eq!(total, (rows * cols) as f32, "blocks of {block:?}");
+    }
+}
+
 /// Products and sums in all forms that the text has for them: numbers, vectors, matrices, updates,
 /// a product that a function returns, and the adjoints of all.
 const SUMS: &str = r#"import warp as wp

@@ -116,6 +116,16 @@ impl Ranges {
         Ranges::with(function, &[], None, MOST - (1 << 16))
     }
 
+    /// As if no integer parameter, extent or number of threads were beyond `most`.
+    pub fn of_small_sizes(function: &Function, most: i32) -> Ranges {
+        let most = i128::from(most);
+        let is_integer = |ty: Type| ty.as_scalar().is_some_and(Scalar::is_int);
+        let bounds =
+            |&param: &ValueId| is_integer(function.ty(param)).then_some(Interval { low: -most, high: most }.into());
+        let arguments: Vec<Option<Bounds>> = function.params().iter().map(bounds).collect();
+        Ranges::with(function, &arguments, None, most)
+    }
+
     fn with(function: &Function, arguments: &[Option<Bounds>], launch: Option<&LaunchFacts>, most: i128) -> Ranges {
         let known = Ranges { defined: function.values.ids().map(|_| None).collect(), read: IdMap::default() };
         let mut analysis = Analysis { function, launch, most, known, depth: 0, narrowed: Vec::new() };

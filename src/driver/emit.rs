@@ -226,6 +226,7 @@ impl Job<'_> {
                     source_name: self.name.to_string(),
                     remarks,
                     abi,
+                    promises: cuda::Promises::default(),
                     shared: self.options.block_memory(),
                     fmad,
                     tensor: self.options.text_tensor(),

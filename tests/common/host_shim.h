@@ -62,6 +62,10 @@ OVERLOADS(unsigned)
 OVERLOADS(long long)
 OVERLOADS(unsigned long long)
 
+// A warp of one thread is never whole.
+static unsigned __activemask() { return 1; }
+template <typename T> static T __shfl_down_sync(unsigned, T value, int) { return value; }
+
 static int __popc(unsigned x) { return __builtin_popcount(x); }
 static int __popcll(unsigned long long x) { return __builtin_popcountll(x); }
 static int __clz(int x) { return x ? __builtin_clz(x) : 32; }

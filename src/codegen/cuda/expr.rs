@@ -339,7 +339,11 @@ impl Translator<'_> {
         if ty.scalar_part().is_none_or(|s| s.size() == 1) {
             return Err(self.fault(inst, "an atomic operation on this type"));
         }
-        let name = composite::atomic(op, ty, self.structs(), self.prelude);
+        let by_warps = self.plain.as_ref().is_some_and(|(kernel, _)| kernel.one_place.contains(&self.at));
+        let name = match by_warps {
+            true => self.prelude.helper(Helper::WarpAdd),
+            false => composite::atomic(op, ty, self.structs(), self.prelude),
+        };
         let value = self.typed_value(value)?;
         Ok(Expr::call(name, [Expr::prefix("&", place), value]))
     }
@@ -430,8 +434,10 @@ impl Translator<'_> {
     /// An element of an array, and its type.
     pub fn element(&mut self, inst: &Inst, access: &Access) -> Result<(Expr, Type), Fault> {
         let ty = self.function.ty(access.array);
+        let promised = self.plain.as_ref().is_some_and(|(kernel, _)| kernel.small);
         let from_start = access.indices.iter().map(|&i| {
-            self.ranges.counts_from_start(self.at, i)
+            promised
+                || self.ranges.counts_from_start(self.at, i)
                 || inside::counts_from_start(self.shared.module, self.function, &self.ranges, self.at, access.array, i)
         });
         let from_start: Vec<bool> = from_start.collect();

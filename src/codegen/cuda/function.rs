@@ -115,7 +115,7 @@ pub fn translate(
         function,
         plan: &plan,
         variables: &variables,
-        wrapping: Wrapping::of(function, &ranges),
+        wrapping: Wrapping::of(function, &ranges, plain.and_then(plain::Kernel::most)),
         ranges,
         at: InstId(0),
         uses: crate::analysis::uses(function),

@@ -29,6 +29,7 @@ pub enum Helper {
     AtomicUpdate,
     AtomicCas,
     GridSync,
+    WarpAdd,
 }
 
 /// A shuffle of values that are no words.
@@ -74,6 +75,7 @@ impl Helper {
             Helper::AtomicUpdate => "atomic_update",
             Helper::AtomicCas => "compare_and_swap",
             Helper::GridSync => "grid_sync",
+            Helper::WarpAdd => "warp_add",
         }
     }
 
@@ -101,6 +103,7 @@ impl Helper {
         "atomic_update",
         "compare_and_swap",
         "grid_sync",
+        "warp_add",
         "component",
         "set_component",
         "cw_mul",
@@ -315,6 +318,20 @@ static __device__ void grid_sync() {
         while (((old ^ now) & 0x80000000) == 0);
     }
     __barrier_sync(0);
+}
+"
+            }
+            Helper::WarpAdd => {
+                "\
+// Adds the values of all threads to *sum. A whole warp adds up first: 1 atomic instead of 32.
+template <typename T> static __device__ void warp_add(T *sum, T value) {
+    const unsigned whole = 0xffffffffu;
+    if (__activemask() == whole) {
+        for (int lanes = 16; lanes > 0; lanes /= 2) value += __shfl_down_sync(whole, value, lanes);
+        unsigned row = threadIdx.z * blockDim.y + threadIdx.y;
+        if ((row * blockDim.x + threadIdx.x) % 32 != 0) return;
+    }
+    atomicAdd(sum, value);
 }
 "
             }

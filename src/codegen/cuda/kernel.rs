@@ -358,8 +358,13 @@ fn plain_kernel(
     let mut out = heading(function, false, Vec::new());
     let entry = shared.plain_name(id);
     out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &params, false));
-    plain::head(scope, &name).iter().for_each(|line| print::line(&mut out, 1, line));
-    print::statements(&mut out, &body.stmts, 1, named);
+    let head = plain::head(scope, &name);
+    head.iter().for_each(|line| print::line(&mut out, 1, line));
+    let mut rest = String::new();
+    print::statements(&mut rest, &body.stmts, 1, named);
+    // The source may ask what the head has asked.
+    let asked = head.last().and_then(|line| rest.strip_prefix(&format!("    {line}\n")));
+    out.push_str(asked.unwrap_or(&rest));
     out.push_str("}\n");
     out
 }

@@ -62,7 +62,7 @@ use effects::FunctionEffects;
 use function::Fault;
 use helpers::Helper;
 pub use memo::Texts;
-pub use plain::{Argument, PlainEntry};
+pub use plain::{Argument, PlainEntry, Promises, Said};
 use prelude::Prelude;
 pub use remarks::{Comment, Remarked, Remarks};
 use survey::{Order, Summary, Survey};
@@ -89,6 +89,8 @@ pub struct CudaOptions {
     /// What the source says beside its code.
     pub remarks: Remarks,
     pub abi: Abi,
+    /// What the caller promises of plain parameters, besides what the head of the text says.
+    pub promises: Promises,
     /// Bytes of shared memory that a block may have.
     pub shared: u64,
     /// Whether the compiler of the text may fuse `a * b + c` into one rounding. If not, products of
@@ -104,6 +106,7 @@ impl Default for CudaOptions {
             source_name: String::new(),
             remarks: Remarks::default(),
             abi: Abi::Warp,
+            promises: Promises::default(),
             shared: blocks::DEFAULT_BYTES,
             fmad: true,
             tensor: Tensor::NONE,
@@ -132,7 +135,7 @@ pub fn emit_with_entries(
     if options.abi == Abi::Warp {
         return Printer::new(module, known).print(kernels, options);
     }
-    let (prepared, plain) = plain::prepare(module, kernels)?;
+    let (prepared, plain) = plain::prepare(module, kernels, &options.promises)?;
     let mut printer = Printer::new(&prepared, known);
     printer.plain = plain;
     printer.print(kernels, options)
@@ -144,7 +147,7 @@ pub fn emit_marked(whole: &Module, kernels: &[FuncId], options: &CudaOptions) ->
     let known = Texts::new(0);
     let prepared = match options.abi {
         Abi::Warp => None,
-        Abi::Plain => Some(plain::prepare(whole, kernels)?),
+        Abi::Plain => Some(plain::prepare(whole, kernels, &options.promises)?),
     };
     let (prepared, plain) = prepared.map_or((None, plain::Kernels::new()), |(module, plain)| (Some(module), plain));
     let module = prepared.as_ref().unwrap_or(whole);
@@ -252,7 +255,7 @@ impl<'a> Printer<'a> {
         }
         out.push_str(".\n");
         if options.abi == Abi::Plain {
-            out.push_str(plain::PROMISE);
+            out.push_str(plain::head_of_text(&options.promises));
         }
         let as_written = rounding::as_written(self.module);
         let compares = |&&id: &&FuncId| as_written.contains(&id) && self.module.functions[id].phase == Phase::Backward;

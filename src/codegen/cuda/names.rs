@@ -110,7 +110,9 @@ pub fn assign(body: &Body, structs: &StructTable) -> Vec<Rc<str>> {
         namer.name(launch);
     }
     if let Some(scope) = &body.plain {
-        scope.variables().for_each(|var| namer.name(var));
+        // A parameter may say an extent.
+        let own = scope.variables().filter(|var| !body.params.contains(var));
+        own.for_each(|var| namer.name(var));
     }
     namer.block(&body.stmts);
     namer.names

@@ -26,8 +26,9 @@ pub struct Wrapping {
 }
 
 impl Wrapping {
-    /// `ranges` are those of the function.
-    pub fn of(function: &Function, ranges: &Ranges) -> Wrapping {
+    /// `ranges` are those of the function. `most`: what its caller promises of the integers and
+    /// sizes that it passes.
+    pub fn of(function: &Function, ranges: &Ranges, most: Option<i32>) -> Wrapping {
         let mut values = IdSet::default();
         function.walk(function.entry, &mut |_, inst| {
             if may_wrap(function, ranges, inst) {
@@ -37,7 +38,11 @@ impl Wrapping {
         if values.is_empty() {
             return Wrapping { values };
         }
-        let (numbers, ranges) = (numbers(function), Ranges::of_usual_sizes(function));
+        let ranges = match most {
+            Some(most) => Ranges::of_small_sizes(function, most),
+            None => Ranges::of_usual_sizes(function),
+        };
+        let numbers = numbers(function);
         values.retain(|value| {
             numbers.contains(value) && function.def(*value).is_some_and(|inst| may_wrap(function, &ranges, inst))
         });

@@ -10,29 +10,41 @@
 //! extents of theirs. What the entry does not use of the forward kernel's parameters, a backward
 //! entry does not take.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod prepare;
+
+use std::collections::BTreeMap;
 
 use super::function::{Body, Translator};
 use super::plan::Form;
 use super::tree::{Expr, Infix, Stmt, Var};
 use super::types::identifier;
-use crate::analysis::effects::EffectTable;
-use crate::analysis::written::written;
-use crate::codegen::shadow::{self, ArrayPath};
-use crate::diag::{Code, Diagnostic};
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{
-    Const, FuncId, Function, FunctionKind, InstId, Module, Op, Phase, ValueDef, ValueId, Values, ViewIndex,
-};
-use crate::passes::inline;
-use crate::passes::pipelines::{clean, own_elements};
+use crate::ir::{FuncId, Function, FunctionKind, InstId, Op, Phase, ValueId};
 use crate::types::Type;
 
+pub use prepare::prepare;
+
+/// What integers and sizes are at most, where the caller promises it.
+const SMALL: i32 = 1 << 28;
+
 /// What a text with plain kernels says at its head.
-pub const PROMISE: &str = "\
+pub fn head_of_text(promises: &Promises) -> &'static str {
+    match promises.small {
+        true => {
+            "\
+// Arrays are dense and row-major and do not overlap. No index is negative, and no size or integer
+// argument is beyond 2^28. The grid has a thread for each of the launch: columns along x, rows
+// along y.
+"
+        }
+        false => {
+            "\
 // Arrays are dense and row-major, do not overlap, and have fewer than 2^31 elements. The grid has a
 // thread for each of the launch: columns along x, rows along y.
-";
+"
+        }
+    }
+}
 
 /// What the printer has to know of the kernels of a text.
 pub type Kernels = BTreeMap<FuncId, Kernel>;
@@ -46,10 +58,41 @@ pub struct Kernel {
     pub read_only: IdSet<ValueId>,
     /// The threads are numbered along one dimension, though the launch has several.
     linear: bool,
+    /// The caller promises that no index counts from the end, and that integers are small.
+    pub small: bool,
+    /// Extents that something else says, by the caller's promise.
+    said: BTreeMap<Argument, Said>,
+    /// Atomic sums of floats at one place of the whole launch.
+    pub one_place: IdSet<InstId>,
+}
+
+impl Kernel {
+    /// What integers and sizes are at most, if the caller says so.
+    pub fn most(&self) -> Option<i32> {
+        self.small.then_some(SMALL)
+    }
+}
+
+/// What else the caller promises of kernels with plain parameters.
+#[derive(Clone, Debug, Default)]
+pub struct Promises {
+    /// No index is negative, so that none counts from the end, and no integer or size that is
+    /// passed is beyond 2^28.
+    pub small: bool,
+    /// Extents of arrays and launches that something else says, by kernel: `x_cols` is `width`.
+    pub said: BTreeMap<FuncId, BTreeMap<Argument, Said>>,
+}
+
+/// What says an extent.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Said {
+    Number(u32),
+    /// Another parameter of the kernel: a number, or an extent that nothing else says.
+    Parameter(Argument),
 }
 
 /// What one parameter of a plain entry is given.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Argument {
     /// The address of the first element of array parameter `n` of the IR's kernel.
     Array(u32),
@@ -115,27 +158,6 @@ pub fn rank(function: &Function) -> u8 {
     if let FunctionKind::Kernel { rank } = function.kind { rank.max(1) } else { 1 }
 }
 
-/// Whether the threads of a kernel are numbered along one dimension: it or a function that it calls
-/// asks for numbers of threads, or lets threads meet, which are those of a block, neighbours by
-/// their numbers.
-fn is_linear(module: &Module, id: FuncId) -> bool {
-    let mut linear = rank(&module.functions[id]) > 3;
-    let (mut seen, mut next) = (BTreeSet::from([id]), vec![id]);
-    while let Some(id) = next.pop() {
-        let function = &module.functions[id];
-        linear |= function.native.is_some();
-        function.walk(function.entry, &mut |_, inst| {
-            if let Op::Call(callee, _) = inst.op {
-                next.extend(seen.insert(callee).then_some(callee));
-            } else {
-                linear |= matches!(inst.op, Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock);
-                linear |= inst.op.properties().synchronises;
-            }
-        });
-    }
-    linear
-}
-
 /// Whether C's library, which `nvcc` includes, has a function of this name that `extern "C"` would
 /// declare again.
 pub fn is_c_function(name: &str) -> bool {
@@ -148,117 +170,6 @@ pub fn is_c_function(name: &str) -> bool {
     ];
     debug_assert!(NAMES.is_sorted());
     NAMES.contains(&name)
-}
-
-/// The module with kernels that need nothing but what plain parameters say, and what is known of
-/// them.
-pub fn prepare(module: &Module, kernels: &[FuncId]) -> Result<(Module, Kernels), Box<Diagnostic>> {
-    let mut prepared = module.clone();
-    let mut known = Kernels::new();
-    for &id in kernels {
-        let function = &module.functions[id];
-        if function.by_block {
-            let message =
-                format!("kernel `{}` works on tiles, which have no text with plain parameters", function.source_name);
-            let help = "`--abi warp` has a text for it";
-            return Err(Box::new(Diagnostic::new(Code::E0820, message).label(function.span, "this kernel").help(help)));
-        }
-        let (function, like) = kernel(module, id)?;
-        prepared.functions[id] = function;
-        known.insert(id, Kernel { like, ..Kernel::default() });
-    }
-    for (&id, kernel) in &mut known {
-        kernel.linear = is_linear(&prepared, id);
-        let touched = written(&prepared, id);
-        let params = prepared.functions[id].params().iter();
-        kernel.read_only = (0..).zip(params).filter(|(n, _)| !touched.may_be(*n, &[])).map(|(_, &p)| p).collect();
-    }
-    Ok((prepared, known))
-}
-
-/// The kernel with functions that take arrays inlined, and with its arrays of adjoints taken to be
-/// there.
-fn kernel(module: &Module, id: FuncId) -> Result<(Function, IdMap<ValueId, ValueId>), Box<Diagnostic>> {
-    let mut function = module.functions[id].clone();
-    let takes_arrays = |callee: FuncId| {
-        let callee = &module.functions[callee];
-        callee.params().iter().any(|&p| matches!(callee.ty(p), Type::Array(_)))
-    };
-    inline::run(&mut function, module, &takes_arrays).map_err(|too_large| {
-        let message = format!("kernel `{}` is too long with the functions that take its arrays", function.source_name);
-        let help = "`--abi warp` has a text for it";
-        Box::new(Diagnostic::new(Code::E0820, message).label(too_large.span, "called here").help(help))
-    })?;
-    let mut like = IdMap::default();
-    let mut given: Vec<ArrayPath> = function
-        .tape
-        .iter()
-        .filter_map(|buffer| function.params().get(buffer.param as usize))
-        .map(|&param| ArrayPath { param, path: Default::default() })
-        .collect();
-    if let Some((extracted, shadows)) = shadow::extract(&function) {
-        function = extracted;
-        for shadow in shadows {
-            if shadow.given.path.is_empty() && shadow.array.path.is_empty() {
-                like.insert(shadow.given.param, shadow.array.param);
-            }
-            given.push(shadow.given);
-        }
-    }
-    for at in function.insts.ids().collect::<Vec<InstId>>() {
-        if let Op::IsSet(array) = function.insts[at].op
-            && shadow::place(&function, array).is_some_and(|place| given.contains(&place))
-        {
-            function.insts[at].op = Op::Const(Const::bool(true));
-        }
-    }
-    address_through_views(&mut function);
-    let mut effects = EffectTable::default();
-    function.walk(function.entry, &mut |_, inst| {
-        if let Op::Call(callee, _) = inst.op {
-            effects.cover(module, callee);
-        }
-    });
-    clean(&mut function, &module.structs, &effects);
-    if function.phase == Phase::Backward {
-        own_elements(&mut function, &module.structs, &effects);
-    }
-    Ok((function, like))
-}
-
-/// `x[i][j]` for an element `j` of the row `i` of `x`.
-fn address_through_views(function: &mut Function) {
-    for at in function.insts.ids().collect::<Vec<InstId>>() {
-        let Some(array) = function.insts[at].op.access().map(|access| access.array) else { continue };
-        let Some((of, fixed)) = row(function, array) else { continue };
-        if let Some(access) = function.insts[at].op.access_mut() {
-            access.array = of;
-            access.indices = fixed.iter().chain(&access.indices).copied().collect();
-        }
-    }
-    for at in function.insts.ids().collect::<Vec<InstId>>() {
-        if let Op::Extent(array, dim) = function.insts[at].op
-            && let Some((of, fixed)) = row(function, array)
-        {
-            function.insts[at].op = Op::Extent(of, dim + fixed.len() as u8);
-        }
-    }
-}
-
-/// The array that a value is a part of, and the leading indices that are fixed in it.
-fn row(function: &Function, array: ValueId) -> Option<(ValueId, Values)> {
-    let ValueDef::Result(inst, _) = function.values[array].def else { return None };
-    let Op::View(of, dims) = &function.insts[inst].op else { return None };
-    let own: Option<Values> =
-        dims.iter().map(|dim| if let ViewIndex::At(at) = dim { Some(*at) } else { None }).collect();
-    let own = own?;
-    Some(match row(function, *of) {
-        Some((whole, mut fixed)) => {
-            fixed.extend(own);
-            (whole, fixed)
-        }
-        None => (*of, own),
-    })
 }
 
 impl Translator<'_> {
@@ -287,11 +198,16 @@ impl Translator<'_> {
             ["n"] if is_taken("n") => &["threads"],
             words => words,
         };
-        let counts = words.iter().map(|word| self.new_variable(crate::types::I32, word)).collect();
+        let counts = (0..).zip(words).map(|(dim, word)| match self.plain_said(Argument::Launch(dim)) {
+            Some(Expr::Var(said)) => said,
+            _ => self.new_variable(crate::types::I32, word),
+        });
+        let counts = counts.collect();
         let numbered = rank > 1 && self.plain.as_ref().is_some_and(|(kernel, _)| kernel.linear);
         let thread = numbered.then(|| self.new_variable(crate::types::I32, "thread"));
         if let Some((_, scope)) = &mut self.plain {
-            *scope = Scope { extents: Default::default(), coordinates, counts, thread };
+            let extents = std::mem::take(&mut scope.extents);
+            *scope = Scope { extents, coordinates, counts, thread };
         }
     }
 
@@ -315,23 +231,49 @@ impl Translator<'_> {
         (0..).zip(self.function.params()).find(|&(_, &p)| p == value && is_array).map(|(n, _)| n)
     }
 
+    /// What says the extent of an array or of the launch, by the caller's promise.
+    fn plain_said(&mut self, argument: Argument) -> Option<Expr> {
+        let (kernel, scope) = self.plain.as_ref()?;
+        match *kernel.said.get(&argument)? {
+            Said::Number(n) => Some(Expr::atom(n.to_string())),
+            Said::Parameter(Argument::Value(n)) => {
+                let &param = self.function.params().get(n as usize)?;
+                let var = self.variables.of(param);
+                // One that the kernel changes says it no more.
+                let alone = self.variables.members().any(|(v, members)| v == var && members.len() == 1);
+                (alone && self.function.ty(param) == crate::types::I32).then_some(Expr::Var(var))
+            }
+            Said::Parameter(Argument::Launch(dim)) => scope.counts.get(usize::from(dim)).map(|&count| Expr::Var(count)),
+            Said::Parameter(Argument::Extent(n, dim)) => Some(Expr::Var(self.extent_variable(n, dim))),
+            Said::Parameter(Argument::Array(_)) => None,
+        }
+    }
+
     /// An extent of an array that is plain parameter `n`.
     pub fn plain_extent(&mut self, n: u32, dim: u8) -> Expr {
         let function = self.function;
-        let Some((kernel, scope)) = &self.plain else { return Expr::atom("0") };
+        let Some((kernel, _)) = &self.plain else { return Expr::atom("0") };
         let given = function.params()[n as usize];
         let owner = kernel.like.get(&given).copied().unwrap_or(given);
         let n = (0..).zip(function.params()).find(|&(_, &p)| p == owner).map_or(n, |(n, _)| n);
-        let known = scope.extents.get(&(n, dim)).copied();
+        let said = self.plain_said(Argument::Extent(n, dim));
+        said.unwrap_or_else(|| Expr::Var(self.extent_variable(n, dim)))
+    }
+
+    /// The variable of an extent of array parameter `n`, whatever is promised.
+    fn extent_variable(&mut self, n: u32, dim: u8) -> Var {
+        let function = self.function;
+        let known = self.plain.as_ref().and_then(|(_, scope)| scope.extents.get(&(n, dim)).copied());
         let var = known.unwrap_or_else(|| {
-            let ndim = if let Type::Array(array) = function.ty(owner) { array.ndim } else { 1 };
+            let ty = function.params().get(n as usize).map(|&param| function.ty(param));
+            let ndim = if let Some(Type::Array(array)) = ty { array.ndim } else { 1 };
             let word = extent_name(&identifier(&function.param_name(n as usize)), ndim, dim);
             self.new_variable(crate::types::I32, &word)
         });
         if let Some((_, scope)) = &mut self.plain {
             scope.extents.insert((n, dim), var);
         }
-        Expr::Var(var)
+        var
     }
 }
 
@@ -340,6 +282,10 @@ impl Translator<'_> {
 pub fn arguments(function: &Function, body: &Body, scope: &Scope) -> Vec<Argument> {
     let mut used = vec![false; body.vars.len()];
     mark(&body.stmts, &mut used);
+    // The head compares with them.
+    for count in &scope.counts {
+        used[count.0 as usize] = true;
+    }
     let is_used = |var: Var| used.get(var.0 as usize).copied().unwrap_or(false);
     let mut list = Vec::new();
     for (n, (&param, &var)) in (0..).zip(function.params().iter().zip(&body.params)) {
@@ -354,7 +300,10 @@ pub fn arguments(function: &Function, body: &Body, scope: &Scope) -> Vec<Argumen
         }
     }
     // Of a launch that is numbered along one dimension, the first extent bounds the threads too.
-    list.extend((0..).zip(&scope.counts).map(|(dim, _)| Argument::Launch(dim)));
+    let own = |&(_, count): &(u8, &Var)| {
+        !body.params.contains(count) && !scope.extents.values().any(|extent| extent == count)
+    };
+    list.extend((0..).zip(&scope.counts).filter(own).map(|(dim, _)| Argument::Launch(dim)));
     list
 }
 

@@ -1,0 +1,176 @@
+//! What has to be true of a module before its kernels are printed with plain parameters: no kernel
+//! needs what only descriptors say.
+
+use std::collections::BTreeSet;
+
+use super::{Kernel, Kernels, Promises, rank};
+use crate::analysis::effects::EffectTable;
+use crate::analysis::uniformity::Uniformity;
+use crate::analysis::uses;
+use crate::analysis::written::written;
+use crate::codegen::shadow::{self, ArrayPath};
+use crate::diag::{Code, Diagnostic};
+use crate::ids::{IdMap, IdSet};
+use crate::ir::{
+    AtomicOp, Const, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueDef, ValueId, Values, ViewIndex,
+};
+use crate::passes::inline;
+use crate::passes::pipelines::{clean, own_elements};
+use crate::types::{Scalar, Type};
+
+/// The module with kernels that need nothing but what plain parameters say, and what is known of
+/// them.
+pub fn prepare(module: &Module, kernels: &[FuncId], promises: &Promises) -> Result<(Module, Kernels), Box<Diagnostic>> {
+    let mut prepared = module.clone();
+    let mut known = Kernels::new();
+    for &id in kernels {
+        let function = &module.functions[id];
+        if function.by_block {
+            let message =
+                format!("kernel `{}` works on tiles, which have no text with plain parameters", function.source_name);
+            let help = "`--abi warp` has a text for it";
+            return Err(Box::new(Diagnostic::new(Code::E0820, message).label(function.span, "this kernel").help(help)));
+        }
+        let (function, like) = kernel(module, id)?;
+        prepared.functions[id] = function;
+        let said = promises.said.get(&id).cloned().unwrap_or_default();
+        known.insert(id, Kernel { like, said, small: promises.small, ..Kernel::default() });
+    }
+    for (&id, kernel) in &mut known {
+        kernel.linear = is_linear(&prepared, id);
+        kernel.one_place = one_place(&prepared.functions[id]);
+        let touched = written(&prepared, id);
+        let params = prepared.functions[id].params().iter();
+        kernel.read_only = (0..).zip(params).filter(|(n, _)| !touched.may_be(*n, &[])).map(|(_, &p)| p).collect();
+    }
+    Ok((prepared, known))
+}
+
+/// The sums of floats that all threads add to one place, and whose old value nobody asks for.
+fn one_place(function: &Function) -> IdSet<InstId> {
+    let is_sum = |inst: &Inst| {
+        let ty = inst.results.first().map(|&result| function.ty(result));
+        matches!(inst.op, Op::Atomic { op: AtomicOp::Add, .. })
+            && matches!(ty, Some(Type::Scalar(Scalar::F32 | Scalar::F64)))
+    };
+    if !function.has(is_sum) {
+        return IdSet::default();
+    }
+    let (uniformity, uses) = (Uniformity::of(function, &EffectTable::default()), uses(function));
+    let mut found = IdSet::default();
+    function.walk(function.entry, &mut |id, inst| {
+        let Some(access) = inst.op.access().filter(|_| is_sum(inst)) else { return };
+        let mut invariant = matches!(function.ty(access.array), Type::Array(_));
+        access.for_each_operand(|value| invariant &= uniformity.is_invariant(value));
+        if invariant && inst.results.iter().all(|&result| uses[result] == 0) {
+            found.insert(id);
+        }
+    });
+    found
+}
+
+/// The kernel with functions that take arrays inlined, and with its arrays of adjoints taken to be
+/// there.
+fn kernel(module: &Module, id: FuncId) -> Result<(Function, IdMap<ValueId, ValueId>), Box<Diagnostic>> {
+    let mut function = module.functions[id].clone();
+    let takes_arrays = |callee: FuncId| {
+        let callee = &module.functions[callee];
+        callee.params().iter().any(|&p| matches!(callee.ty(p), Type::Array(_)))
+    };
+    inline::run(&mut function, module, &takes_arrays).map_err(|too_large| {
+        let message = format!("kernel `{}` is too long with the functions that take its arrays", function.source_name);
+        let help = "`--abi warp` has a text for it";
+        Box::new(Diagnostic::new(Code::E0820, message).label(too_large.span, "called here").help(help))
+    })?;
+    let mut like = IdMap::default();
+    let mut given: Vec<ArrayPath> = function
+        .tape
+        .iter()
+        .filter_map(|buffer| function.params().get(buffer.param as usize))
+        .map(|&param| ArrayPath { param, path: Default::default() })
+        .collect();
+    if let Some((extracted, shadows)) = shadow::extract(&function) {
+        function = extracted;
+        for shadow in shadows {
+            if shadow.given.path.is_empty() && shadow.array.path.is_empty() {
+                like.insert(shadow.given.param, shadow.array.param);
+            }
+            given.push(shadow.given);
+        }
+    }
+    for at in function.insts.ids().collect::<Vec<InstId>>() {
+        if let Op::IsSet(array) = function.insts[at].op
+            && shadow::place(&function, array).is_some_and(|place| given.contains(&place))
+        {
+            function.insts[at].op = Op::Const(Const::bool(true));
+        }
+    }
+    address_through_views(&mut function);
+    let mut effects = EffectTable::default();
+    function.walk(function.entry, &mut |_, inst| {
+        if let Op::Call(callee, _) = inst.op {
+            effects.cover(module, callee);
+        }
+    });
+    clean(&mut function, &module.structs, &effects);
+    if function.phase == Phase::Backward {
+        own_elements(&mut function, &module.structs, &effects);
+    }
+    Ok((function, like))
+}
+
+/// `x[i][j]` for an element `j` of the row `i` of `x`.
+fn address_through_views(function: &mut Function) {
+    for at in function.insts.ids().collect::<Vec<InstId>>() {
+        let Some(array) = function.insts[at].op.access().map(|access| access.array) else { continue };
+        let Some((of, fixed)) = row(function, array) else { continue };
+        if let Some(access) = function.insts[at].op.access_mut() {
+            access.array = of;
+            access.indices = fixed.iter().chain(&access.indices).copied().collect();
+        }
+    }
+    for at in function.insts.ids().collect::<Vec<InstId>>() {
+        if let Op::Extent(array, dim) = function.insts[at].op
+            && let Some((of, fixed)) = row(function, array)
+        {
+            function.insts[at].op = Op::Extent(of, dim + fixed.len() as u8);
+        }
+    }
+}
+
+/// The array that a value is a part of, and the leading indices that are fixed in it.
+fn row(function: &Function, array: ValueId) -> Option<(ValueId, Values)> {
+    let ValueDef::Result(inst, _) = function.values[array].def else { return None };
+    let Op::View(of, dims) = &function.insts[inst].op else { return None };
+    let own: Option<Values> =
+        dims.iter().map(|dim| if let ViewIndex::At(at) = dim { Some(*at) } else { None }).collect();
+    let own = own?;
+    Some(match row(function, *of) {
+        Some((whole, mut fixed)) => {
+            fixed.extend(own);
+            (whole, fixed)
+        }
+        None => (*of, own),
+    })
+}
+
+/// Whether the threads of a kernel are numbered along one dimension: it or a function that it calls
+/// asks for numbers of threads, or lets threads meet, which are those of a block, neighbours by
+/// their numbers.
+fn is_linear(module: &Module, id: FuncId) -> bool {
+    let mut linear = rank(&module.functions[id]) > 3;
+    let (mut seen, mut next) = (BTreeSet::from([id]), vec![id]);
+    while let Some(id) = next.pop() {
+        let function = &module.functions[id];
+        linear |= function.native.is_some();
+        function.walk(function.entry, &mut |_, inst| {
+            if let Op::Call(callee, _) = inst.op {
+                next.extend(seen.insert(callee).then_some(callee));
+            } else {
+                linear |= matches!(inst.op, Op::ThreadNumber | Op::BlockDim | Op::ThreadInBlock);
+                linear |= inst.op.properties().synchronises;
+            }
+        });
+    }
+    linear
+}
