@@ -6,7 +6,7 @@
 # weight: 21
 # sizes: num_bodies = 1 7 71 256
 # - body_q: transform[num_bodies] rotation(); poses of the body frames
-# - body_qd: spatial_vector[num_bodies] uniform(-1.0, 1.0); linear velocity of the centre of mass, then angular velocity
+# - body_qd: spatial_vector[num_bodies] uniform(-1.0, 1.0); velocities: linear of the centre of mass, then angular
 # - body_f: spatial_vector[num_bodies] uniform(-2.0, 2.0); force, then torque about the centre of mass [N, N m]
 # - body_com: vec3[num_bodies] uniform(-0.2, 0.2); centres of mass in body frames [m]
 # - body_inv_mass: float[num_bodies] uniform(0.1, 2.0); inverse masses [1/kg]

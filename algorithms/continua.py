@@ -206,7 +206,7 @@ def reference():
 # weight: 14
 # sizes: ny = 3 6 9 32; nx = 3 7 10 32
 # - ez_x: float[ny, nx] uniform(-1.0, 1.0); part of the electric field that changes along x [V/m]
-# - ez_y: float[ny, nx] uniform(-1.0, 1.0); part that changes along y [V/m]
+# - ez_y: float[ny, nx] uniform(-1.0, 1.0); part of the electric field that changes along y [V/m]
 # - hx: float[ny, nx] uniform(-1.0, 1.0); magnetic field along x [A/m]
 # - hy: float[ny, nx] uniform(-1.0, 1.0); magnetic field along y [A/m]
 # - eps_r: float[ny, nx] uniform(1.0, 4.0); relative permittivities
@@ -214,8 +214,8 @@ def reference():
 # - conductor: int[ny, nx] uniform(0, 2); 1 in perfect conductors
 # - hx_new: float[ny, nx] zeros; magnetic field along x after the step
 # - hy_new: float[ny, nx] zeros; magnetic field along y after the step
-# - ez_x_new: float[ny, nx] zeros; first part of the electric field after the step
-# - ez_y_new: float[ny, nx] zeros; second part of the electric field after the step
+# - ez_x_new: float[ny, nx] zeros; part of the electric field that changes along x after the step [V/m]
+# - ez_y_new: float[ny, nx] zeros; part of the electric field that changes along y after the step [V/m]
 # - absorbed: float[1] zeros; power lost in the layers
 # - layers: int = 2; cells of the absorbing layers
 # - sigma_max: float = 1.5; conductivity at the outer edge
@@ -344,8 +344,8 @@ def reference():
 # - solid: int[ny, nx] uniform(0, 2); 1 in solids
 # - divergence: float[ny, nx] zeros; divergences [1/s]
 # - p: float[ny, nx] zeros; pressures, times the time step over density [m^2/s]
-# - u_new: float[ny, nx] zeros; divergence-free velocity through left faces [m/s]
-# - v_new: float[ny, nx] zeros; divergence-free velocity through lower faces [m/s]
+# - u_new: float[ny, nx] zeros; velocity through the left face of each cell after the projection [m/s]
+# - v_new: float[ny, nx] zeros; velocity through the lower face of each cell after the projection [m/s]
 # - largest: float[1] zeros; greatest divergence [1/s]
 # - h: float = 0.5; cell width [m]
 # - relaxation: float = 1.5; factor of over-relaxation
@@ -514,11 +514,11 @@ def reference():
 # weight: 16
 # sizes: nz = 2 3 4 12; ny = 2 4 5 12; nx = 2 4 6 12
 # - velocity: vec3[nz, ny, nx] uniform(-1.0, 1.0); velocities in cells per unit of time
-# - density: float[nz, ny, nx] uniform(0.0, 1.0); smoke densities
+# - density: float[nz, ny, nx] uniform(0.0, 1.0); densities of the smoke
 # - temperature: float[nz, ny, nx] uniform(0.0, 1.0); temperatures above the surroundings [K]
 # - density_new: float[nz, ny, nx] zeros; densities after the step
 # - temperature_new: float[nz, ny, nx] zeros; temperatures after the step
-# - velocity_new: vec3[nz, ny, nx] zeros; velocities with buoyancy
+# - velocity_new: vec3[nz, ny, nx] zeros; velocities after the step, with buoyancy
 # - buoyancy: float = 0.4; lift by temperature
 # - weight: float = 0.1; sinking by smoke
 # - cooling: float = 0.2; rate of cooling [1/s]

@@ -447,9 +447,9 @@ def reference():
 # weight: 16
 # split: test
 # sizes: ny = 1 4 8 24; nx = 1 5 10 32
-# - state: vec3[ny, nx] uniform(0.1, 0.6); depth [m] and discharges [m^2/s]
+# - state: vec3[ny, nx] uniform(0.1, 0.6); states: depth [m] and discharges [m^2/s]
 # - bed_friction: float[ny, nx] uniform(0.0, 0.1); friction coefficients
-# - state_new: vec3[ny, nx] zeros; state after the step
+# - state_new: vec3[ny, nx] zeros; states after the step
 # - max_speed: float[1] zeros; greatest wave speed [m/s]
 # - g: float = 9.81; gravity [m/s^2]
 # - dry_depth: float = 0.15; depth below which a cell is dry [m]

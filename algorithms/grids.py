@@ -346,8 +346,8 @@ def reference():
 # weight: 3
 # split: test
 # sizes: ny = 3 4 8 24; nx = 3 5 9 32
-# - cells: int[ny, nx] uniform(0, 2); 1 for live cells
-# - cells_next: int[ny, nx] zeros; the next generation
+# - cells: int[ny, nx] uniform(0, 2); generation of cells: 1 for live ones
+# - cells_next: int[ny, nx] zeros; generation of cells after the step
 # - births: int[1] zeros; cells that were born
 @kernel[ny, nx] stencil, index unflatten
 def life_step():

@@ -6,8 +6,8 @@
 # weight: 16
 # split: validation
 # sizes: num_tracks = 1 7 71 300; num_measurements = 1 9 60 200
-# - state: vec4[num_tracks] uniform(-1.0, 1.0); positions and velocities, x, y, vx, vy [m, m/s]
-# - covariance: vec3[num_tracks] uniform(0.3, 0.5); variance of position, covariance, variance of velocity
+# - state: vec4[num_tracks] uniform(-1.0, 1.0); states: positions and velocities, x, y, vx, vy [m, m/s]
+# - covariance: vec3[num_tracks] uniform(0.3, 0.5); covariances: variance of position, covariance, variance of velocity
 # - missed: int[num_tracks] uniform(0, 4); steps without a measurement
 # - assigned: int[num_tracks] index(num_measurements); measurement of each track
 # - measured: vec2[num_measurements] uniform(-2.0, 2.0); measured positions [m]

@@ -347,8 +347,8 @@ def reference():
 # - values: float[nnz] uniform(-0.3, 0.3); entries besides the diagonal
 # - diag: float[num_rows] uniform(2.0, 3.0); the diagonal
 # - b: float[num_rows] uniform(-1.0, 1.0); right-hand side
-# - x: float[num_rows] uniform(-1.0, 1.0); current solution
-# - x_new: float[num_rows] zeros; next solution
+# - x: float[num_rows] uniform(-1.0, 1.0); solution so far
+# - x_new: float[num_rows] zeros; solution after the sweep
 # - omega: float = 0.8; damping of the update
 # - fixed: int[num_rows] uniform(0, 2); rows whose unknown is prescribed
 @kernel[num_rows] csr row loop, gather, mask or active filter

@@ -15,7 +15,7 @@ mod options;
 mod products;
 pub mod project;
 mod readable;
-mod remarks;
+pub mod remarks;
 mod timings;
 
 use std::path::Path;

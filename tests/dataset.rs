@@ -532,6 +532,40 @@ fn texts_are_accepted_by_the_tools_and_stand_alone_files_run() {
     assert!(ran >= 6, "only {ran} of 8 rows have a stand-alone file");
 }
 
+/// Programs as people write them: NVRTC takes the kernels, and the whole, built for the host, does
+/// what the rows say.
+#[test]
+fn idiomatic_programs_do_what_their_rows_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = tempfile::tempdir().expect("a folder");
+    let set = folder.path().join("set");
+    good(&kc(&["-n", "12", "--seed", "11", "--format", "parquet", "--emit", "idiomatic"], &set));
+    let mut written = 0;
+    for row in rows(&set, 12) {
+        let Some(text) = row["cuda_idiomatic"].as_str() else { continue };
+        written += 1;
+        let (kernels, _) = text.split_once("\n#define CHECK").expect("a host part");
+        common::assert_cuda(&kernels.replace("#include <cstdio>\n#include <cstdlib>\n", ""), "sm_80");
+        if written == 1 {
+            common::build_cuda(&format!("{text}\nint main() {{ return 0; }}\n"), "compute_80", folder.path())
+                .expect("nvcc builds it");
+        }
+    }
+    assert!(written >= 10, "only {written} of 12 rows have such a program");
+    let check = |more: &[&str]| {
+        let mut command = Command::new(root.join(".env-data/bin/python"));
+        let script = root.join("tests/dataset_idiomatic.py");
+        command.arg(script).arg(&set).arg("12").args(more).output().expect("python runs")
+    };
+    let output = check(&[]);
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let ran: usize = said.split(' ').next().and_then(|n| n.parse().ok()).expect("a count");
+    assert!(ran >= 8, "{said}");
+    // The check can fail: threads take the next one's element.
+    assert!(!check(&["break"]).status.success());
+}
+
 /// Whether a stand-alone file says that its kernel is right, built for the host: without a GPU that
 /// is what can be run.
 fn passes(source: &str, folder: &Path) -> bool {

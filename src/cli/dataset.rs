@@ -163,6 +163,8 @@ enum DeviceArg {
 enum EmitArg {
     Cuda,
     Standalone,
+    /// CUDA as people write it, with a host function.
+    Idiomatic,
     Adjoint,
     Llvm,
     Ptx,
@@ -218,6 +220,7 @@ fn options(args: &Args) -> Result<Options> {
         // A stand-alone file is made of the kernel's text.
         cuda: has(DeviceArg::Cuda) && (wants(EmitArg::Cuda) || wants(EmitArg::Standalone)),
         standalone: has(DeviceArg::Cuda) && wants(EmitArg::Standalone) && !args.no_verify,
+        idiomatic: has(DeviceArg::Cuda) && wants(EmitArg::Idiomatic) && !args.no_verify,
         adjoint: wants(EmitArg::Adjoint),
         host: has(DeviceArg::Cpu) && wants(EmitArg::Host),
         llvm: has(DeviceArg::Cuda) && wants(EmitArg::Llvm),
@@ -255,13 +258,17 @@ const MAX_JOBS: usize = 1024;
 /// Why rows cannot hold a text that was asked for.
 fn missing(text: EmitArg, args: &Args) -> Option<&'static str> {
     let device = match text {
-        EmitArg::Cuda | EmitArg::Standalone | EmitArg::Llvm | EmitArg::Ptx => Some(DeviceArg::Cuda),
+        EmitArg::Cuda | EmitArg::Standalone | EmitArg::Idiomatic | EmitArg::Llvm | EmitArg::Ptx => {
+            Some(DeviceArg::Cuda)
+        }
         EmitArg::Host => Some(DeviceArg::Cpu),
         EmitArg::Adjoint | EmitArg::Sft | EmitArg::Compiler => None,
     };
     match text {
         _ if device.is_some_and(|device| !args.device.contains(&device)) => Some("`--device` leaves its device out"),
-        EmitArg::Standalone if args.no_verify => Some("its numbers come from runs, which `--no-verify` leaves out"),
+        EmitArg::Standalone | EmitArg::Idiomatic if args.no_verify => {
+            Some("its numbers come from runs, which `--no-verify` leaves out")
+        }
         EmitArg::Adjoint if args.no_backward => Some("`--no-backward` leaves gradients out"),
         _ => None,
     }

@@ -90,6 +90,12 @@ impl Compiled {
         self.kernels.iter().any(|kernel| kernel.backward.is_some())
     }
 
+    /// The module as a person reads it, and the forward entries in it, in the order of the kernels.
+    pub fn readable_forward(&self) -> (&Module, Vec<FuncId>) {
+        let (module, entries) = self.readable();
+        (module, entries.iter().map(|entry| entry.forward).collect())
+    }
+
     /// What texts for readers are made of.
     fn readable(&self) -> (&Module, Vec<Entries>) {
         match &self.readable {
@@ -105,6 +111,7 @@ pub struct Texts {
     pub cuda_forward: Option<String>,
     pub cuda_backward: Option<String>,
     pub standalone: Option<String>,
+    pub idiomatic: Option<String>,
     pub adjoint: Option<String>,
     pub llvm_host: Option<String>,
     pub llvm_nvptx: Option<String>,
@@ -207,7 +214,7 @@ pub fn arch() -> Option<Arch> {
 }
 
 /// Texts that run where the others do.
-fn cuda_options() -> CudaOptions {
+pub fn cuda_options() -> CudaOptions {
     arch().map_or_else(CudaOptions::default, |arch| CudaOptions { shared: arch.shared, ..CudaOptions::default() })
 }
 

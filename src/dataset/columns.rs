@@ -58,6 +58,7 @@ pub const PAIRS: Columns = {
         ("cuda_forward", OptionalText),
         ("cuda_backward", OptionalText),
         ("cuda_standalone", OptionalText),
+        ("cuda_idiomatic", OptionalText),
         ("adjoint_source", OptionalText),
         ("llvm_ir_host", OptionalText),
         ("llvm_ir_nvptx", OptionalText),

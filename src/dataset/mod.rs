@@ -18,6 +18,7 @@
 //! | [`mod@reference`] | does it compute what it is for? |
 //! | [`mutants`] | would its checks notice a mistake? |
 //! | [`standalone`] | how does its kernel run by itself? |
+//! | [`idiomatic`] | how would a person write it in CUDA? |
 //! | [`statics`] | what does one of its threads do? |
 //! | [`perf`] | what do its launches cost a GPU? |
 //! | [`record`], [`entry`] | what does a row hold? |
@@ -42,6 +43,7 @@ pub mod entry;
 pub mod families;
 pub mod from;
 pub mod identity;
+pub mod idiomatic;
 pub mod launch;
 pub mod mutants;
 pub mod natural;
@@ -85,6 +87,9 @@ pub struct Emit {
     pub cuda: bool,
     /// CUDA C++ with a host `main` that checks the kernel; needs `cuda` and `verify`.
     pub standalone: bool,
+    /// CUDA C++ as people write it, with a function that launches the kernels; needs `verify`.
+    #[serde(default)]
+    pub idiomatic: bool,
     /// The backward entries as IR text.
     pub adjoint: bool,
     /// Host LLVM IR.
@@ -103,6 +108,7 @@ impl Emit {
     pub const ALL: Emit = Emit {
         cuda: true,
         standalone: true,
+        idiomatic: true,
         adjoint: true,
         host: true,
         llvm: true,

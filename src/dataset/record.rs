@@ -13,14 +13,14 @@ use super::row::{Cell, Row};
 use super::sample::Sample;
 use super::statics::Statics;
 use super::verify::{Example, Tensor, Verdict};
-use super::{Config, Options, entry, mutants, standalone, verify};
+use super::{Config, Options, entry, idiomatic, mutants, standalone, verify};
 use crate::driver::{Compiler, Timings};
 use crate::ir::Module;
 use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued
 /// or joined.
-pub const SCHEMA: u32 = 10;
+pub const SCHEMA: u32 = 11;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -63,6 +63,10 @@ pub fn make(
     if let (true, Some(checked)) = (options.emit.standalone, &checked) {
         let cuda = timings.time("cuda text", || artefacts::whole_cuda(&compiled))?;
         texts.standalone = timings.time("standalone", || standalone::source(&compiled, &cuda, plan, &checked.few));
+    }
+    if let (true, Some(checked)) = (options.emit.idiomatic, &checked) {
+        let idiomatic = || idiomatic::source(&compiled, sample, checked.verdict.from_end);
+        texts.idiomatic = timings.time("idiomatic", idiomatic);
     }
     let perf = texts
         .ptx
@@ -138,6 +142,7 @@ fn row(
     row.set("cuda_forward", texts.cuda_forward);
     row.set("cuda_backward", texts.cuda_backward);
     row.set("cuda_standalone", texts.standalone);
+    row.set("cuda_idiomatic", texts.idiomatic);
     row.set("adjoint_source", texts.adjoint);
     row.set("llvm_ir_host", texts.llvm_host);
     row.set("llvm_ir_nvptx", texts.llvm_nvptx);

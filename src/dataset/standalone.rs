@@ -139,7 +139,7 @@ impl Reversed<'_> {
 }
 
 /// Types and names of an entry's parameters, as the text declares them.
-fn parameters<'a>(cuda: &'a str, entry: &str) -> Option<Vec<(&'a str, &'a str)>> {
+pub fn parameters<'a>(cuda: &'a str, entry: &str) -> Option<Vec<(&'a str, &'a str)>> {
     let (_, rest) = cuda.split_once(&format!("void {entry}("))?;
     let (list, _) = rest.split_once(")\n{")?;
     list.split(',').map(|one| one.trim().rsplit_once(' ')).collect()

@@ -40,6 +40,8 @@ pub struct Verdict {
     pub f64_error: f64,
     /// The threads may run in any order, and no two store to one element.
     pub order_free: bool,
+    /// An index was negative, which counts from the end of its array.
+    pub from_end: bool,
     /// How far the arrays are at most from what the program's reference computes, relative to the
     /// number and the scale of its array; None: it has none.
     pub reference_error: Option<f64>,
@@ -212,6 +214,8 @@ pub struct Ended {
     pub trap: Option<interp::Trap>,
     /// Two threads that stored to one element; not looked for where the threads run backwards.
     pub clash: Option<interp::Clash>,
+    /// An index was negative and counted from the end.
+    pub from_end: bool,
 }
 
 impl Case<'_> {
@@ -229,7 +233,7 @@ impl Case<'_> {
     /// Runs the launch on the interpreter and on the host, which must agree; gives what the
     /// interpreter left.
     fn run(&self, runner: &Runner, verdict: &mut Verdict, timings: &mut Timings) -> Result<Arguments, Rejection> {
-        let expected = timings.time("interpret", || self.interpret(&runner.interpreter, false))?;
+        let expected = timings.time("interpret", || self.interpret(&runner.interpreter, false, verdict))?;
         let found = self.bind(Direction::Forward)?;
         let (args, memory) = (found.block(), found.memory());
         let job = Job { memory: &memory, ..Job::new(self.bounds()?, args, 1) };
@@ -261,7 +265,7 @@ impl Case<'_> {
         verdict: &mut Verdict,
         timings: &mut Timings,
     ) -> Result<(), Rejection> {
-        let reversed = timings.time("interpret", || self.interpret(&runner.interpreter, true))?;
+        let reversed = timings.time("interpret", || self.interpret(&runner.interpreter, true, verdict))?;
         let is_free = |name: &str| self.plan.unordered.iter().any(|free| free == self.step.array_of(name));
         if !same_in_any_order(expected, &reversed, self.compiled, &is_free) {
             let message = format!("the result of `{}` depends on the order of the threads", self.step.kernel);
@@ -354,13 +358,20 @@ impl Case<'_> {
         }
         let trap = outcome.trap.take();
         let clash = outcome.accesses.take().and_then(|accesses| accesses.clash);
+        let from_end = outcome.from_end;
         drop(outcome);
-        Ok(Ended { arguments, trap, clash })
+        Ok(Ended { arguments, trap, clash, from_end })
     }
 
     /// The arguments after a run without error.
-    fn interpret(&self, interpreter: &interp::Program, reversed: bool) -> Result<Arguments, Rejection> {
-        let Ended { arguments, trap, clash } = self.launch(interpreter, reversed)?;
+    fn interpret(
+        &self,
+        interpreter: &interp::Program,
+        reversed: bool,
+        verdict: &mut Verdict,
+    ) -> Result<Arguments, Rejection> {
+        let Ended { arguments, trap, clash, from_end } = self.launch(interpreter, reversed)?;
+        verdict.from_end |= from_end;
         if let Some(clash) = clash {
             return Err(Rejection::new(
                 "race",

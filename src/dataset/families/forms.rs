@@ -2,8 +2,8 @@
 //! keep their arrays in an object, capture a graph or record a tape.
 
 use super::facts::{self, Usage};
-use super::host::is_float;
-use super::library::Kind;
+use super::host::{expected_name, host_name, is_float};
+use super::library::{Kind, Role};
 use super::program::{Built, Draft, Sections};
 use super::{code, print, words};
 use crate::dataset::random::Random;
@@ -16,6 +16,8 @@ pub enum Form {
     Arguments,
     /// The launches are repeated, and so are the references.
     Steps,
+    /// The same, and what a step gives is what the next one begins with: the arrays are swapped.
+    Swap,
     /// An object keeps the arrays and launches the kernels.
     Class,
     /// On a GPU, the launches are captured and replayed.
@@ -56,6 +58,9 @@ impl Form {
             return Form::Function;
         }
         // Few algorithms can be stepped or have a gradient to ask for: these often are.
+        if !swapped(draft).is_empty() && random.chance(50) {
+            return Form::Swap;
+        }
         if steps_again(draft) && random.chance(50) {
             return Form::Steps;
         }
@@ -108,6 +113,63 @@ fn steps_again(draft: &Draft) -> bool {
             .all(|function| !adds(function) && function.written.iter().filter(|n| is_role(n)).all(expected))
 }
 
+/// The arrays that hold a state before and after the launches, each pair of one type and shape.
+/// None where a launch leaves something that is no such state and that the next one would begin
+/// with, or where references do not write all that kernels do.
+pub fn swapped(draft: &Draft) -> Vec<(String, String)> {
+    let arrays = || draft.roles.iter().filter(|role| role.is_array());
+    let usages = |name: &str| {
+        let takes = kernels(draft).filter(|function| function.params.iter().any(|param| param == name));
+        takes.map(|function| facts::usage(draft, function, name)).collect::<Vec<Usage>>()
+    };
+    let is_state = |role: &Role| !role.is_unordered();
+    let is_set = |name: &str| {
+        let usages = usages(name);
+        !usages.is_empty() && usages[0] == Usage::Output && !usages.contains(&Usage::InPlace)
+    };
+    let mut pairs: Vec<(String, String)> = Vec::new();
+    for after in arrays().filter(|role| is_state(role) && role.content().0 == "zeros") {
+        let Some((what, _)) = after.about.split_once(" after ") else { continue };
+        let before = arrays().filter(|role| {
+            let rest = role.about.strip_prefix(what);
+            let same = rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_lowercase()));
+            same && (&role.ty, &role.dims) == (&after.ty, &after.dims) && role.content().0 != "zeros"
+        });
+        let before: Vec<&str> = before.map(|role| role.name.as_str()).collect();
+        let [before] = before.as_slice() else { return Vec::new() };
+        let read = usages(before);
+        if !is_set(&after.name) || read.is_empty() || read.iter().any(|usage| *usage != Usage::Input) {
+            return Vec::new();
+        }
+        pairs.push((before.to_string(), after.name.clone()));
+    }
+    let references = || draft.functions.iter().filter(|function| function.kind == Kind::Reference);
+    let expected = |name: &String| references().flat_map(|function| &function.written).any(|written| written == name);
+    // A thread that leaves has set its element before, or has none.
+    let leaves = |before: &str| {
+        let sets = pairs.iter().any(|(_, after)| before.trim_start().starts_with(&format!("{after}[")));
+        let is_guard = before.contains(" >= ") && draft.sizes.iter().any(|size| code::mentions(before, &size.name));
+        sets || is_guard
+    };
+    let is_whole = |function: &Built| {
+        let mut lines = function.body.windows(2).filter(|lines| lines[1].trim() == "return");
+        let mut written = function.written.iter().filter(|name| draft.role(name).is_some_and(|role| role.is_array()));
+        let grows = |name: &String| usages(name).iter().all(|usage| *usage == Usage::InPlace);
+        lines.all(|lines| leaves(&lines[0])) && written.all(|name| expected(name) && (is_set(name) || grows(name)))
+    };
+    // A reference that adds to what it was given would add to what a step before has left.
+    let array = |text: &str| text.trim().split('[').next().unwrap_or("").to_string();
+    let adds = |line: &String| {
+        let set = line.split_once(" = ").filter(|(to, from)| array(to) == array(from) && from.contains('['));
+        let to = set.map(|(to, _)| to).or_else(|| line.split_once(" += ").map(|(to, _)| to));
+        // One that sets a component leaves the others.
+        let part = line.split_once(" = ").map(|(to, _)| to).filter(|to| to.contains("]["));
+        to.or(part).is_some_and(|to| is_set(&array(to)))
+    };
+    let free = draft.runs.iter().all(|run| run.bound.is_empty()) && !references().flat_map(|f| &f.body).any(adds);
+    if free && kernels(draft).all(is_whole) { pairs } else { Vec::new() }
+}
+
 /// Whether its gradient is that of one launch, from arrays to arrays.
 fn has_plain_gradient(draft: &Draft) -> bool {
     const LEFT_OUT: [&str; 6] = ["atomic_", "while ", "break", "continue", "wp.rand", "wp.tile_"];
@@ -155,6 +217,7 @@ pub fn program(draft: &Draft, parts: Sections) -> (Vec<String>, Vec<String>) {
                 out.push(if is_call(&line) { format!("    {line}") } else { line });
             }
         }
+        Form::Swap => out.extend(swapping(draft, [data, arrays].concat(), inner(launches).collect(), checks)),
         Form::Class => {
             let names = held(draft, &launches);
             before.extend(class(draft, &names, inner(launches).collect()));
@@ -182,6 +245,41 @@ pub fn program(draft: &Draft, parts: Sections) -> (Vec<String>, Vec<String>) {
         Form::Tape => out.extend(tape(draft, [data, arrays].concat(), inner(launches).collect(), checks)),
     }
     (before, out)
+}
+
+/// A program that steps through time with two arrays for a state. What is compared is in those that
+/// the last step gave.
+fn swapping(draft: &Draft, data: Vec<String>, launches: Vec<String>, checks: Vec<String>) -> Vec<String> {
+    let pairs = swapped(draft);
+    let mut out = data;
+    out.extend([String::new(), format!("num_steps = {STEPS}"), "for _ in range(num_steps):".to_string()]);
+    out.extend(launches);
+    out.extend(pairs.iter().map(|(before, after)| format!("    {before}, {after} = {after}, {before}")));
+    let is_call = |line: &String| line.starts_with("reference(") || line.starts_with("reference_");
+    let (first, last) = (checks.iter().position(is_call), checks.iter().rposition(is_call));
+    for (n, line) in checks.into_iter().enumerate() {
+        if Some(n) == first {
+            out.push("for _ in range(num_steps):".to_string());
+        }
+        if is_call(&line) {
+            out.push(format!("    {line}"));
+        } else {
+            // The newest state is where the first one was.
+            let newest = |line: String, (before, after): &(String, String)| {
+                let line = code::replace(&line, &expected_name(draft, after), &host_name(draft, before));
+                let line = line.replace(&format!("\"{after}\""), &format!("\"{before}\""));
+                code::replace(&line, after, before)
+            };
+            out.push(if last < Some(n) { pairs.iter().fold(line, newest) } else { line });
+        }
+        if Some(n) == last {
+            for (before, after) in &pairs {
+                let (a, b) = (host_name(draft, before), expected_name(draft, after));
+                out.push(format!("    {a}, {b} = {b}, {a}"));
+            }
+        }
+    }
+    out
 }
 
 /// What a parser of arguments gives in the place of numbers: those that programs are checked with

@@ -67,6 +67,20 @@ fn references(draft: &Draft) -> impl Iterator<Item = &Built> {
     draft.functions.iter().filter(|function| function.kind == Kind::Reference)
 }
 
+/// The name of an array in the host's memory.
+pub fn host_name(draft: &Draft, name: &str) -> String {
+    match draft.style.host {
+        0 | 1 => format!("{name}_np"),
+        2 => format!("host_{name}"),
+        _ => format!("{name}_host"),
+    }
+}
+
+/// The name of what is expected in an array.
+pub fn expected_name(draft: &Draft, name: &str) -> String {
+    if draft.style.host.is_multiple_of(2) { format!("{name}_expected") } else { format!("expected_{name}") }
+}
+
 struct Main<'a> {
     draft: &'a Draft,
     lines: Vec<String>,
@@ -77,18 +91,12 @@ impl Main<'_> {
         self.lines.push(text.into());
     }
 
-    /// The name of an array in the host's memory.
     fn host(&self, name: &str) -> String {
-        match self.draft.style.host {
-            0 | 1 => format!("{name}_np"),
-            2 => format!("host_{name}"),
-            _ => format!("{name}_host"),
-        }
+        host_name(self.draft, name)
     }
 
-    /// The name of what is expected in an array.
     fn expected(&self, name: &str) -> String {
-        if self.draft.style.host.is_multiple_of(2) { format!("{name}_expected") } else { format!("expected_{name}") }
+        expected_name(self.draft, name)
     }
 
     fn is_passed(&self, name: &str) -> bool {

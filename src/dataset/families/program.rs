@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::facts::{self, Usage};
-use super::forms::{Form, STEPS};
+use super::forms::{Form, STEPS, swapped};
 use super::library::{self, Family, Function, Kind, Role, Size, extent};
 use super::vary::Choices;
 use super::{ask, batch, claims, code, dialect, fuse, host, print, words};
@@ -701,11 +701,19 @@ fn plan(draft: &Draft, text: String) -> Plan {
     let references = draft.functions.iter().filter(of_kind);
     let references: Vec<Step> =
         references.map(|f| step(f, format!("{}_as_kernel", f.name), &one, &[], &mut symbols)).collect();
-    let times = if draft.form == Form::Steps { STEPS } else { 1 };
-    let again = |list: Vec<Step>| std::iter::repeat_n(list, times).flatten().collect::<Vec<_>>();
-    let (steps, references) = (again(steps), again(references));
+    let times = if matches!(draft.form, Form::Steps | Form::Swap) { STEPS } else { 1 };
+    // Every other step goes from the second array of a state to the first.
+    let pairs = if draft.form == Form::Swap { swapped(draft) } else { Vec::new() };
+    let other_way: Vec<_> = pairs.iter().flat_map(|(a, b)| [(a.clone(), b.clone()), (b.clone(), a.clone())]).collect();
+    let turned = |n: usize, step: &Step| {
+        let bound = if n % 2 == 1 { other_way.clone() } else { Vec::new() };
+        Step { bound: [step.bound.clone(), bound].concat(), ..step.clone() }
+    };
+    let again = |list: Vec<Step>| (0..times).flat_map(|n| list.iter().map(move |step| turned(n, step))).collect();
+    let (steps, references): (Vec<Step>, Vec<Step>) = (again(steps), again(references));
     let unordered = draft.roles.iter().filter(|role| role.is_unordered()).map(|role| role.name.clone()).collect();
     let written = draft.functions.iter().filter(of_kind).flat_map(|function| function.written.iter().cloned());
+    // With an odd number of steps the newest state is in the second array.
     let expected = written.collect();
     let (reference_text, recorded) = (host::as_kernels(draft), Vec::new());
     Plan { text, symbols, steps, references, reference_text, expected, unordered, recorded }

@@ -115,7 +115,7 @@ impl Trial<'_> {
             }
             let (right_case, wrong_case) = (self.case(&right, &size, &contents), self.case(&wrong, &other, &contents));
             let expected = right_case.launch(&right_code, false).ok()?.arguments;
-            let Ended { arguments: found, trap, clash } = wrong_case.launch(&wrong_code, false).ok()?;
+            let Ended { arguments: found, trap, clash, .. } = wrong_case.launch(&wrong_code, false).ok()?;
             let mut finding = None;
             let failure = match (class, trap, clash) {
                 (Class::Bounds, Some(trap), _) if trap.kind == interp::TrapKind::OutOfBounds => {

@@ -241,7 +241,11 @@ impl<'p> Machine<'p, '_, '_> {
                     (word(EXTENT), word(STRIDE))
                 }
             };
-            let inside = if index < 0 { index + extent } else { index };
+            let mut inside = index;
+            if index < 0 {
+                inside += extent;
+                self.outcome.from_end = true;
+            }
             if inside < 0 || inside >= extent {
                 self.out_of_bounds(place.span, frame[place.array as usize], dim, index, extent);
                 return None;
@@ -622,6 +626,7 @@ impl<'p> Machine<'p, '_, '_> {
                 Some(ViewDim::At(slot)) => {
                     let index = frame[*slot as usize] as i64;
                     let inside = if index < 0 { index + i64::from(extent) } else { index };
+                    self.outcome.from_end |= index < 0;
                     if inside < 0 || inside >= i64::from(extent) {
                         failed = failed.or(Some((dim, index, extent)));
                     }

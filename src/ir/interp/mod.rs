@@ -88,6 +88,8 @@ pub struct Outcome<'a> {
     /// Counts the operations on floats of every block that is entered: one for each scalar result,
     /// two for a fused multiply and add. None: not counted.
     pub operations: Option<u64>,
+    /// An index of an array was negative and counted from the end.
+    pub from_end: bool,
 }
 
 impl<'a> Outcome<'a> {
@@ -101,6 +103,7 @@ impl<'a> Outcome<'a> {
             steps: None,
             accesses: None,
             operations: None,
+            from_end: false,
         }
     }
 }
