@@ -167,6 +167,56 @@ fn sums_at_one_place_go_through_warps() {
     }
 }
 
+const TILES: &str = r#"import warp as wp
+
+
+@wp.kernel
+def k(a: wp.array2d(dtype=float), b: wp.array2d(dtype=float), c: wp.array2d(dtype=float), steps: int):
+    i, j = wp.tid()
+    acc = wp.tile_zeros(shape=(8, 8), dtype=float)
+    for n in range(steps):
+        left = wp.tile_load(a, shape=(8, 16), offset=(i * 8, n * 16))
+        right = wp.tile_load(b, shape=(16, 8), offset=(n * 16, j * 8))
+        wp.tile_matmul(left, right, acc)
+    wp.tile_store(c, acc, offset=(i * 8, j * 8))
+"#;
+
+/// A block for each of the launch, with any number of threads, and tiles that reach beyond arrays.
+#[test]
+fn tiles_with_plain_parameters_are_those_of_the_host() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    std::fs::write(path.join("k.py"), TILES).expect("a file");
+    kc(&["compile", "k.py", "--emit", "cuda", "--abi", "plain", "--no-backward", "-o", "k.cu"], path);
+    let text = std::fs::read_to_string(path.join("k.cu")).expect("a text");
+    assert!(text.contains("__shared__ float left[8][16];") && text.contains("__syncthreads();"), "{text}");
+    std::fs::write(path.join("k.ptx"), common::assert_cuda(&text, "sm_90")).expect("a file");
+    let scalar = |name: &str| json!({"class": "scalar", "scalar": name, "shape": []});
+    let (rows, cols, inner) = (13u32, 20u32, 24u32);
+    let array = |name: &str, shape: [u32; 2], fill: Value| json!({"name": name, "kind": "pointer", "dtype": scalar("float32"), "shape": shape, "fill": fill});
+    let value = |name: &str, n: u32| json!({"name": name, "kind": "value", "dtype": scalar("int32"), "value": n});
+    for block in [32u32, 64, 96] {
+        let launch = json!({
+            "format": 1, "source": "k.ptx", "entry": "k",
+            "grid": [rows.div_ceil(8) * cols.div_ceil(8)], "block": [block],
+            "args": [
+                array("a", [rows, inner], json!("range")), value("a_rows", rows), value("a_cols", inner),
+                array("b", [inner, cols], json!("range")), value("b_rows", inner), value("b_cols", cols),
+                array("c", [rows, cols], json!(0.0)), value("c_rows", rows), value("c_cols", cols),
+                value("steps", inner.div_ceil(16)), value("rows", rows.div_ceil(8)), value("cols", cols.div_ceil(8)),
+            ],
+        });
+        std::fs::write(path.join("launch.json"), launch.to_string()).expect("a file");
+        kc(&["run", "launch.json", "--device", "sim", "--npy", "c=c.npy"], path);
+        let bytes = std::fs::read(path.join("c.npy")).expect("an array");
+        let found = bytes[bytes.len() - 4 * (rows * cols) as usize..].chunks_exact(4);
+        let found: Vec<f32> = found.map(|word| f32::from_le_bytes(word.try_into().expect("four bytes"))).collect();
+        // Whole numbers below 2^24: every order of the sums gives the same.
+        let product = |n: u32| (0..inner).map(|k| (n / cols * inner + k) * (k * cols + n % cols)).sum::<u32>() as f32;
+        assert_eq!(found, (0..rows * cols).map(product).collect::<Vec<f32>>(), "blocks of {block}\n{text}");
+    }
+}
+
 /// Products and sums in all forms that the text has for them: numbers, vectors, matrices, updates,
 /// a product that a function returns, and the adjoints of all.
 const SUMS: &str = r#"import warp as wp

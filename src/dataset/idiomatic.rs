@@ -33,8 +33,12 @@ static int div_up(int a, int b) { return (a + b - 1) / b; }
 /// Threads of a block along the axes of a grid of one, two and three dimensions.
 const BLOCKS: [&[u32]; 3] = [&[256], &[16, 16], &[8, 8, 4]];
 
+/// Threads of a block that works on tiles, as in the host programs of Python.
+const TILE_THREADS: u32 = 64;
+
 /// The file. `from_end`: an index was negative when the program ran. None: a kernel has no text
-/// with pointers (those on tiles, arrays in structs), or the program is not of the library.
+/// with pointers (arrays in structs), its tiles ask the launch for memory, or the program is not of
+/// the library.
 pub fn source(compiled: &Compiled, sample: &Sample, from_end: bool) -> Option<String> {
     let plan = &sample.plan;
     let family = sample.meaning.family?;
@@ -54,6 +58,9 @@ pub fn source(compiled: &Compiled, sample: &Sample, from_end: bool) -> Option<St
     let mut host = Host { plan, kernels: &kernels, prefix, sizes: BTreeSet::new(), values: Vec::new() };
     let function = host.function(compiled, &entries, &name)?;
     let kernels = kernels.replace("extern \"C\" __global__", "__global__");
+    if kernels.contains("extern __shared__") {
+        return None;
+    }
     let (head, rest) = kernels.split_once("\n\n")?;
     Some(format!("{head}\n\n#include <cstdio>\n#include <cstdlib>\n\n{rest}{HELPERS}{function}"))
 }
@@ -264,10 +271,16 @@ impl Host<'_> {
     /// The grid and the block of a launch: a thread for each, the last extent along x.
     fn grid(&mut self, step: &Step, entry: &PlainEntry) -> (String, String) {
         let extents: Vec<String> = step.dims.iter().map(|&extent| self.extent(extent)).collect();
+        let block_threads = if entry.by_block { TILE_THREADS } else { 256 };
+        if entry.by_block && entry.grid > 1 {
+            let along: Vec<String> = extents.iter().rev().cloned().collect();
+            return (format!("dim3({})", along.join(", ")), block_threads.to_string());
+        }
         if entry.grid == 1 {
             let factors = extents.iter().map(|e| if e.contains(' ') { format!("({e})") } else { e.clone() });
             let threads = if extents.len() == 1 { extents.concat() } else { factors.collect::<Vec<_>>().join(" * ") };
-            return (format!("div_up({threads}, 256)"), "256".to_string());
+            let grid = if entry.by_block { threads } else { format!("div_up({threads}, {block_threads})") };
+            return (grid, block_threads.to_string());
         }
         let block = BLOCKS.get(extents.len() - 1).copied().unwrap_or(&[256]);
         let blocks: Vec<String> =

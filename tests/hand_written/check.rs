@@ -124,7 +124,7 @@ fn hand_entry(kernel: FuncId, function: &Function, name: String, list: &[String]
             (None, None) => return Err(format!("{name}: what is `{param}`?").into()),
         });
     }
-    Ok(PlainEntry { kernel, name, arguments, grid: rank })
+    Ok(PlainEntry { kernel, name, arguments, grid: rank, by_block: false })
 }
 
 /// Lines that are neither blank nor comments.

@@ -75,7 +75,8 @@ pub fn function(
         let text = doc(shared, function) + &plain_kernel(shared, id, kernel, scope, &arguments, &body, &named);
         let name = shared.plain_name(id).to_string();
         let grid = if scope.thread.is_some() { 1 } else { plain::rank(function) };
-        return Ok((text, Some(PlainEntry { kernel: id, name, arguments, grid })));
+        let entry = PlainEntry { kernel: id, name, arguments, grid, by_block: function.by_block };
+        return Ok((text, Some(entry)));
     }
     let params: Vec<String> = body
         .params
@@ -355,10 +356,19 @@ fn plain_kernel(
         }
     });
     let params: Vec<String> = params.collect();
-    let mut out = heading(function, false, Vec::new());
+    let mut launches = block_memory::launches(function, named.structs);
+    if function.by_block {
+        launches.insert(0, "Each block does one task: the grid has a block for each.".to_string());
+    }
+    let mut out = heading(function, false, launches);
     let entry = shared.plain_name(id);
-    out.push_str(&signature(&format!("extern \"C\" __global__ void {entry}"), &params, false));
-    let head = plain::head(scope, &name);
+    let threads = own_threads(function);
+    let bounds = threads.map_or(String::new(), |threads| format!(" __launch_bounds__({threads})"));
+    out.push_str(&signature(&format!("extern \"C\" __global__ void{bounds} {entry}"), &params, false));
+    if body.stmts.iter().any(has_part) {
+        print::line(&mut out, 1, &block_memory::declaration());
+    }
+    let head = plain::head(scope, function.by_block, &name);
     head.iter().for_each(|line| print::line(&mut out, 1, line));
     let mut rest = String::new();
     print::statements(&mut rest, &body.stmts, 1, named);

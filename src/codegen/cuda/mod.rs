@@ -135,25 +135,40 @@ pub fn emit_with_entries(
     if options.abi == Abi::Warp {
         return Printer::new(module, known).print(kernels, options);
     }
-    let (prepared, plain) = plain::prepare(module, kernels, &options.promises)?;
+    let (prepared, plain) = with_plain(module, kernels, options)?;
     let mut printer = Printer::new(&prepared, known);
     printer.plain = plain;
-    printer.print(kernels, options)
+    printer.text(kernels, options)
+}
+
+/// The module with kernels for plain parameters, those on tiles as code of each thread of a block.
+fn with_plain(
+    module: &Module,
+    kernels: &[FuncId],
+    options: &CudaOptions,
+) -> Result<(Module, plain::Kernels), Box<Diagnostic>> {
+    let shared = blocks::shared(module, kernels, options.tensor, options.shared);
+    plain::prepare(shared.map_err(|error| Box::new(error.into()))?.as_ref(), kernels, &options.promises)
 }
 
 /// The same, with a mark around each statement ([`crate::source::lined`]).
 pub fn emit_marked(whole: &Module, kernels: &[FuncId], options: &CudaOptions) -> Result<String, Box<Diagnostic>> {
     // Marked texts are read once by a person: nothing is kept for them.
     let known = Texts::new(0);
-    let prepared = match options.abi {
-        Abi::Warp => None,
-        Abi::Plain => Some(plain::prepare(whole, kernels, &options.promises)?),
+    let marked = |module, plain| Printer {
+        survey: Survey::new(module, false),
+        plain,
+        marked: true,
+        ..Printer::new(module, &known)
     };
-    let (prepared, plain) = prepared.map_or((None, plain::Kernels::new()), |(module, plain)| (Some(module), plain));
-    let module = prepared.as_ref().unwrap_or(whole);
-    let mut printer =
-        Printer { survey: Survey::new(module, false), plain, marked: true, ..Printer::new(module, &known) };
-    printer.print(kernels, options).map(|(text, _)| text)
+    let made = match options.abi {
+        Abi::Warp => marked(whole, plain::Kernels::new()).print(kernels, options),
+        Abi::Plain => {
+            let (module, plain) = with_plain(whole, kernels, options)?;
+            marked(&module, plain).text(kernels, options)
+        }
+    };
+    made.map(|(text, _)| text)
 }
 
 /// Prints several texts of one module: what two of them share is surveyed once, and the same

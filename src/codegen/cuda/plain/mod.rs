@@ -113,6 +113,8 @@ pub struct PlainEntry {
     /// The dimensions of the grid: with two, blocks cover rows along y and columns along x; with
     /// one, all threads along x.
     pub grid: u8,
+    /// A block, and no thread, does what the launch has one of.
+    pub by_block: bool,
 }
 
 /// The variables of a kernel's sizes and threads, as its body asks for them.
@@ -327,8 +329,11 @@ fn mark(stmts: &[Stmt], used: &mut [bool]) {
 }
 
 /// Which thread is this, and is it one of the launch?
-pub fn head(scope: &Scope, name: &dyn Fn(Var) -> String) -> Vec<String> {
-    let along = |axis: char| format!("blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}");
+pub fn head(scope: &Scope, by_block: bool, name: &dyn Fn(Var) -> String) -> Vec<String> {
+    let along = |axis: char| match by_block {
+        true => format!("blockIdx.{axis}"),
+        false => format!("blockIdx.{axis} * blockDim.{axis} + threadIdx.{axis}"),
+    };
     let counts: Vec<String> = scope.counts.iter().map(|&count| name(count)).collect();
     let coordinates: Vec<String> = scope.coordinates.iter().map(|&coordinate| name(coordinate)).collect();
     let mut lines = Vec::new();

@@ -24,13 +24,6 @@ pub fn prepare(module: &Module, kernels: &[FuncId], promises: &Promises) -> Resu
     let mut prepared = module.clone();
     let mut known = Kernels::new();
     for &id in kernels {
-        let function = &module.functions[id];
-        if function.by_block {
-            let message =
-                format!("kernel `{}` works on tiles, which have no text with plain parameters", function.source_name);
-            let help = "`--abi warp` has a text for it";
-            return Err(Box::new(Diagnostic::new(Code::E0820, message).label(function.span, "this kernel").help(help)));
-        }
         let (function, like) = kernel(module, id)?;
         prepared.functions[id] = function;
         let said = promises.said.get(&id).cloned().unwrap_or_default();
