@@ -3,10 +3,11 @@
 
 use super::Class;
 use super::trial::{difference, said};
-use crate::codegen::llvm::{Grid, PtxOptions};
+use crate::codegen::llvm::{self, Grid, PtxOptions};
 use crate::dataset::Emit;
 use crate::dataset::artefacts::{self, Compiled};
 use crate::dataset::launch::BLOCK_DIM;
+use crate::dataset::random::Random;
 use crate::dataset::verify::{Case, STEPS};
 use crate::driver::Timings;
 use crate::run::args::Arguments;
@@ -47,13 +48,60 @@ pub fn of(class: Class, right: &Case, wrong: &Case, expected: &Arguments) -> Opt
     Some(InCuda { buggy, fixed, failure })
 }
 
+/// The kernel of a launch without one of its barriers, in the text and in the PTX that the
+/// simulator runs. Each barrier of one is that of the other: they are as many, in one order. None:
+/// there is none, or no race shows without it.
+pub fn without_barrier(right: &Case, random: &mut Random) -> Option<InCuda> {
+    let emit = Emit { cuda: true, ..Emit::default() };
+    let fixed = artefacts::texts(right.compiled, emit, &mut Timings::default()).ok()?.cuda_forward?;
+    let (module, kernel, options) = (&right.compiled.program.module, right.kernel.forward, options()?);
+    let ptx = llvm::emit_ptx(module, &[kernel], &options, right.compiled.compiler.device_parts()).ok()?;
+    let lines = |text: &str, word: &str| -> Vec<usize> {
+        text.lines().enumerate().filter(|(_, line)| line.trim_start().starts_with(word)).map(|(n, _)| n).collect()
+    };
+    let (in_text, in_ptx) = (lines(&fixed, "__syncthreads();"), lines(&ptx, "bar.sync"));
+    if in_text.is_empty() || in_text.len() != in_ptx.len() {
+        return None;
+    }
+    let without = |text: &str, line: usize| -> String {
+        let kept = text.split_inclusive('\n').enumerate().filter(|(n, _)| *n != line);
+        kept.map(|(_, text)| text).collect()
+    };
+    let run = |ptx: String| {
+        let code = sim::Kernel::of_text(module, &[kernel], ptx.into(), &options, &TRIAL).ok()?;
+        Some(launched(code.first()?, right)?.0)
+    };
+    let clean = run(ptx.clone())?;
+    if clean.trap.is_some() || !clean.findings.is_empty() {
+        return None;
+    }
+    let mut places: Vec<usize> = (0..in_text.len()).collect();
+    while !places.is_empty() {
+        let n = places.swap_remove(random.below(places.len()));
+        let report = run(without(&ptx, in_ptx[n]))?;
+        if let Some(finding) = report.findings.first() {
+            return Some(InCuda { buggy: without(&fixed, in_text[n]), fixed, failure: said(finding) });
+        }
+    }
+    None
+}
+
+const TRIAL: Trial = Trial { steps: STEPS, uninitialised: false, ..Trial::PLAIN };
+
+/// How PTX for the simulator is made. A thread has one task: threads with several would hide their
+/// races.
+fn options() -> Option<PtxOptions> {
+    Some(PtxOptions { grid: Grid::Covering, ..artefacts::device(artefacts::arch()?) })
+}
+
 /// What the simulator says of a launch, and what it leaves.
 fn run(case: &Case) -> Option<(Report, Arguments)> {
     let (module, kernel) = (&case.compiled.program.module, case.kernel.forward);
-    let trial = Trial { steps: STEPS, uninitialised: false, ..Trial::PLAIN };
-    // A thread has one task: threads with several would hide their races.
-    let options = PtxOptions { grid: Grid::Covering, ..artefacts::device(artefacts::arch()?) };
-    let code = sim::Kernel::load(module, kernel, &options, trial).ok()?;
+    launched(&sim::Kernel::load(module, kernel, &options()?, TRIAL).ok()?, case)
+}
+
+fn launched(code: &sim::Kernel, case: &Case) -> Option<(Report, Arguments)> {
+    let module = &case.compiled.program.module;
     let (arguments, bounds) = (case.bind(Direction::Forward).ok()?, case.bounds().ok()?);
     let memory = arguments.memory();
     let job = Job { memory: &memory, block_dim: BLOCK_DIM, ..Job::new(bounds, arguments.block(), 1) };

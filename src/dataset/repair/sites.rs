@@ -52,6 +52,11 @@ impl Relaunch {
 }
 
 impl Fault {
+    /// One that the Python program does not have.
+    pub fn of_cuda(kind: &'static str, note: &str) -> Fault {
+        Fault { kind, note: note.to_string(), edits: Vec::new(), launch: None }
+    }
+
     /// The program with the fault in it; None if an edit does not fit the text.
     pub fn apply(&self, text: &str) -> Option<String> {
         let mut edits: Vec<_> = self.edits.iter().collect();

@@ -46,7 +46,8 @@ impl Told<'_> {
     pub fn talk(&self, random: &mut Random) -> Talk {
         let (cause, ask) = (*random.pick(&CAUSE), *random.pick(&ASK));
         let (report, tries) = (*random.pick(&REPORT), random.chance(50));
-        let in_cuda = random.chance(50);
+        // A program without a fault in Python has it in CUDA.
+        let in_cuda = random.chance(50) || self.buggy == self.fixed;
         if let Some(InCuda { buggy, fixed, failure }) = self.cuda.filter(|_| in_cuda) {
             // The last words of the list are of Python's checks.
             let ask = if ask == ASK[4] { ASK[0] } else { ask };

@@ -5,6 +5,7 @@ use serde_json::Value;
 use super::trial::Trial;
 use super::{Class, make};
 use crate::dataset::expressions::{Category, sample};
+use crate::dataset::families;
 use crate::dataset::sample::Sample;
 use crate::dataset::{Emit, Options};
 use crate::driver::Compiler;
@@ -138,4 +139,29 @@ fn a_fault_of_another_class_is_no_fault_of_this_one() {
     for class in [Class::Type, Class::Shape, Class::Semantic, Class::Race, Class::Bounds, Class::Gradient] {
         assert!(trial.show(class, &broken, None).is_none(), "{}", class.name());
     }
+}
+
+/// Kernels on tiles lose a barrier in CUDA: the simulator finds the race, and one line differs.
+#[test]
+fn barriers_are_lost_in_cuda() {
+    let compiler = Compiler::new();
+    let family = families::find("tile_row_softmax").expect("a family");
+    let found = (0..12).find_map(|n| {
+        let sample = families::sample(3, n, &[family]);
+        let row = serde_json::json!(make(&sample, n, &options(), &compiler)?);
+        (row["bug_kind"] == "missing-barrier").then_some((sample, row))
+    });
+    let (sample, row) = found.expect("a program without a barrier");
+    let of = |column: &str| row[column].as_str().unwrap_or_default();
+    assert_eq!(
+        (of("buggy_source"), of("fixed_source"), of("unified_diff")),
+        (&*sample.plan.text, &*sample.plan.text, "")
+    );
+    assert_eq!((of("found_by"), of("bug_class"), of("language")), ("simulator", "race", "cuda"));
+    assert!(of("failure").starts_with("E1113") || of("failure").starts_with("E1114"), "{}", of("failure"));
+    let changed: Vec<&str> = of("cuda_diff").lines().skip(2).filter(|line| line.starts_with(['+', '-'])).collect();
+    assert!(
+        matches!(changed.as_slice(), [one] if one.trim_start_matches('+').trim() == "__syncthreads();"),
+        "{changed:?}"
+    );
 }

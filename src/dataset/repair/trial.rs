@@ -11,6 +11,7 @@ use super::sites::Relaunch;
 use crate::dataset::artefacts::{self, Compiled};
 use crate::dataset::launch::{self, Contents, Scale, Size};
 use crate::dataset::plan::{Plan, Step};
+use crate::dataset::random::Random;
 use crate::dataset::verify::{self, Case, Ended};
 use crate::diag::{Diagnostic, Level};
 use crate::driver::{Compilation, Compiler, Gradients, Request};
@@ -36,7 +37,7 @@ pub struct Trial<'a> {
 
 /// How a fault shows.
 pub struct Shown {
-    /// `check`, `run` or `gradient`.
+    /// `check`, `run`, `gradient` or `simulator`.
     pub found_by: &'static str,
     /// What kc says of the faulty program, the findings of the run among it.
     pub diagnostics: Vec<Diagnostic>,
@@ -68,6 +69,21 @@ impl Trial<'_> {
             Class::Semantic | Class::Race | Class::Bounds => self.run(class, faulty, launch),
             Class::Gradient => self.gradient(faulty),
         }
+    }
+
+    /// How the right program fails in CUDA without one of its barriers.
+    pub fn without_barrier(&self, random: &mut Random) -> Option<Shown> {
+        let right = self.entries(&self.plan.text, false)?;
+        let size = launch::size(self.plan, self.step, Scale::Few);
+        let contents = launch::contents(self.plan, [self.step], &size.values, self.seed);
+        let case = self.case(&right, &size, &contents);
+        let cuda = cuda::without_barrier(&case, random)?;
+        let inputs = case.bind(Direction::Forward).ok()?;
+        let witness = Some(self.witness(&case, &inputs).into());
+        let (failure, threads) = (cuda.failure.clone(), Some(size.threads.clone()));
+        let sources = right.program.sources;
+        let (found_by, diagnostics, cuda) = ("simulator", Vec::new(), Some(cuda));
+        Some(Shown { found_by, diagnostics, sources, failure, witness, threads, cuda })
     }
 
     fn check(&self, class: Class, faulty: &str) -> Option<Shown> {
