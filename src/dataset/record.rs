@@ -203,13 +203,18 @@ fn row(
             row.set(&format!("{name}.{of}"), count);
         }
     }
+    row.set("provenance.mode", meaning.mode);
+    origin(&mut row, candidate, options, meaning.licence);
+    row
+}
+
+/// Where a row of any table comes from.
+pub fn origin(row: &mut Row, candidate: u64, options: &Options, licence: &str) {
     row.set("provenance.seed", options.seed.to_string());
     row.set("provenance.candidate", candidate.to_string());
-    row.set("provenance.mode", meaning.mode);
     row.set("generator_version", format!("kc {}", options.version));
     row.set("schema_version", SCHEMA);
-    row.set("license", meaning.licence);
-    row
+    row.set("license", licence);
 }
 
 /// What the launches cost, by the names of Nsight Compute for them.

@@ -20,7 +20,7 @@ use self::count::{Counted, Course};
 use self::slowings::slowings;
 use super::perf::Perf;
 use super::random::Random;
-use super::record::{LICENSE, SCHEMA};
+use super::record::{LICENSE, origin};
 use super::repair::sites::{self, Fault, Relaunch, Sites};
 use super::row::{Cell, Row};
 use super::sample::Sample;
@@ -160,11 +160,7 @@ fn row(
         "versions[].registers_at_most",
         each(&|version| version.counted.perf.registers.map(|(_, most)| most).into()),
     );
-    row.set("provenance.seed", options.seed.to_string());
-    row.set("provenance.candidate", candidate.to_string());
-    row.set("generator_version", format!("kc {}", options.version));
-    row.set("schema_version", SCHEMA);
-    row.set("license", LICENSE);
+    origin(&mut row, candidate, options, LICENSE);
     row
 }
 

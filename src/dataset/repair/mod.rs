@@ -32,7 +32,7 @@ use self::sites::{Fault, Faults, Sites};
 use self::talk::Told;
 use self::trial::{Shown, Trial};
 use super::random::Random;
-use super::record::{LICENSE, SCHEMA};
+use super::record::{LICENSE, origin};
 use super::row::{Cell, Row};
 use super::sample::Sample;
 use super::{Config, Options, identity};
@@ -236,11 +236,7 @@ fn row(
     row.set("kernel", kernel);
     row.set("ast_shape_hash", format!("{:016x}", identity.shape));
     row.set("skeleton_hash", format!("{:016x}", identity.skeleton));
-    row.set("provenance.seed", options.seed.to_string());
-    row.set("provenance.candidate", candidate.to_string());
-    row.set("generator_version", format!("kc {}", options.version));
-    row.set("schema_version", SCHEMA);
-    row.set("license", LICENSE);
+    origin(&mut row, candidate, options, LICENSE);
     row
 }
 
