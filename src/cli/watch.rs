@@ -17,6 +17,8 @@ const PAUSE: Duration = Duration::from_millis(150);
 #[derive(Default)]
 pub(super) struct Seen {
     files: Vec<File>,
+    /// Whether anybody asks for them.
+    wanted: bool,
 }
 
 struct File {
@@ -31,6 +33,9 @@ struct File {
 impl Seen {
     /// Notes an input and what was read for it.
     pub fn note(&mut self, input: &Path, sources: &SourceMap) {
+        if !self.wanted {
+            return;
+        }
         let read = sources.files().map(|(_, file)| (file.path.clone(), Some(file.text.clone())));
         let input = std::iter::once((input.to_path_buf(), None));
         for (path, text) in read.chain(input) {
@@ -67,7 +72,7 @@ pub(super) fn run(names: &[PathBuf], watch: bool, mut once: impl FnMut(&[Input],
         Err(error) => return output::fail(&error),
     };
     loop {
-        let mut seen = Seen::default();
+        let mut seen = Seen { wanted: watch, ..Seen::default() };
         let exit = once(&list, &mut seen);
         if !watch {
             return exit;

@@ -45,6 +45,10 @@ impl FileSystem for Disk {
         path.is_file().then(|| read_text(path).map_err(|diagnostic| diagnostic.message))
     }
 
+    fn has(&self, path: &Path) -> bool {
+        path.is_file()
+    }
+
     fn absolute(&self, path: &Path) -> PathBuf {
         path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or_else(|_| path.to_path_buf())
     }
@@ -93,6 +97,9 @@ impl Overlaid {
 
     /// The text that represents a file's own. None: the file itself counts.
     pub fn text(&self, path: &Path) -> Option<String> {
+        if self.given.is_empty() && self.texts.is_empty() {
+            return None;
+        }
         let path = Disk.absolute(path);
         self.given.get(&path).cloned().or_else(|| read_text(self.texts.get(&path)?).ok())
     }
@@ -101,6 +108,10 @@ impl Overlaid {
 impl FileSystem for Overlaid {
     fn read(&self, path: &Path) -> Option<Result<String, String>> {
         self.text(path).map_or_else(|| Disk.read(path), |text| Some(Ok(text)))
+    }
+
+    fn has(&self, path: &Path) -> bool {
+        self.text(path).is_some() || Disk.has(path)
     }
 
     fn absolute(&self, path: &Path) -> PathBuf {

@@ -9,6 +9,11 @@ pub trait FileSystem: std::fmt::Debug + Send + Sync {
     /// why it cannot be read.
     fn read(&self, path: &Path) -> Option<Result<String, String>>;
 
+    /// Whether there is a file at this path.
+    fn has(&self, path: &Path) -> bool {
+        self.read(path).is_some()
+    }
+
     /// The path from the root of the file system.
     fn absolute(&self, path: &Path) -> PathBuf;
 

@@ -26,7 +26,7 @@ impl Home {
         let package = stem == "__init__";
         let mut names = if package { Vec::new() } else { vec![stem] };
         let mut roots = vec![folder.clone()];
-        let is_package = |folder: &Path| system.read(&folder.join("__init__.py")).is_some();
+        let is_package = |folder: &Path| system.has(&folder.join("__init__.py"));
         // Folders without `__init__.py` are packages too: inside of others, and where the file's
         // own imports lead up through them.
         let levels = match system.read(path) {
@@ -50,11 +50,12 @@ impl Home {
         Home { roots, installed: Vec::new(), name: names.join("."), package }
     }
 
-    /// The same with what else Python searches for a file that was given under this path: what is
-    /// beside the links in it, and what is installed.
-    pub fn with_installed(mut self, written: &Path, system: &dyn FileSystem) -> Home {
-        let beside = Home::of(written, system).roots;
-        self.roots.extend(beside);
+    /// The same with what else Python searches for the file at `path` that was given as `written`:
+    /// what is beside the links in it, and what is installed.
+    pub fn with_installed(mut self, path: &Path, written: &Path, system: &dyn FileSystem) -> Home {
+        if written != path {
+            self.roots.extend(Home::of(written, system).roots);
+        }
         self.installed = system.installed(written);
         let mut seen = std::collections::HashSet::new();
         self.roots.retain(|root| seen.insert(root.clone()));

@@ -92,7 +92,7 @@ impl Checker<'_> {
         let Some(system) = self.sources.system() else { return };
         let given = self.sources.path(parsed.file).to_path_buf();
         let path = system.absolute(&given);
-        let home = Home::of(&path, &*system).with_installed(&system.written(&given), &*system);
+        let home = Home::of(&path, &*system).with_installed(&path, &system.written(&given), &*system);
         let mut base = path.clone();
         for _ in given.components() {
             base.pop();

@@ -20,10 +20,19 @@ pub(in crate::check) struct Parses(Mutex<Table>);
 
 #[derive(Debug, Default)]
 struct Table {
-    files: HashMap<(PathBuf, PathBuf), Arc<ParsedFile>>,
+    files: HashMap<(PathBuf, PathBuf), Kept>,
     ids: HashMap<(PathBuf, PathBuf), FileId>,
     taken: HashSet<FileId>,
     bytes: usize,
+    /// How often a file was asked for.
+    asked: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    file: Arc<ParsedFile>,
+    /// When it was last asked for.
+    last: u64,
 }
 
 /// A file that programs import.
@@ -40,8 +49,8 @@ impl Parses {
         let key = (path.to_path_buf(), shown);
         let id = {
             let mut table = lock(&self.0);
-            if let Some(known) = table.files.get(&key).filter(|known| known.source.text == text) {
-                return known.clone();
+            if let Some(known) = table.known(&key, &text) {
+                return known;
             }
             table.id(&key)
         };
@@ -69,14 +78,32 @@ impl Table {
         FileId::kept(slot)
     }
 
+    fn known(&mut self, key: &(PathBuf, PathBuf), text: &str) -> Option<Arc<ParsedFile>> {
+        self.asked += 1;
+        let kept = self.files.get_mut(key).filter(|kept| kept.file.source.text == text)?;
+        kept.last = self.asked;
+        Some(kept.file.clone())
+    }
+
+    /// Those that nobody asked for the longest make room.
     fn keep(&mut self, key: (PathBuf, PathBuf), file: Arc<ParsedFile>) {
-        if let Some(old) = self.files.remove(&key) {
-            self.bytes -= old.source.text.len();
-        }
+        self.forget(&key);
         let bytes = file.source.text.len();
-        if self.bytes + bytes <= MOST_BYTES {
-            self.bytes += bytes;
-            self.files.insert(key, file);
+        if bytes > MOST_BYTES {
+            return;
+        }
+        while self.bytes + bytes > MOST_BYTES {
+            let oldest = self.files.iter().min_by_key(|(_, kept)| kept.last).map(|(key, _)| key.clone());
+            let Some(oldest) = oldest else { return };
+            self.forget(&oldest);
+        }
+        self.bytes += bytes;
+        self.files.insert(key, Kept { file, last: self.asked });
+    }
+
+    fn forget(&mut self, key: &(PathBuf, PathBuf)) {
+        if let Some(old) = self.files.remove(key) {
+            self.bytes -= old.file.source.text.len();
         }
     }
 }
@@ -106,10 +133,16 @@ mod tests {
         let parses = Parses::default();
         let ids: HashSet<FileId> = (0..3000).map(|n| file(&parses, &format!("/{n}.py"), "").parsed.file).collect();
         assert_eq!(ids.len(), 3000);
-        let long = format!("# {}\n", "x".repeat(MOST_BYTES / 2));
-        let (first, second) = (file(&parses, "/a.py", &long), file(&parses, "/b.py", &long));
+        let long = format!("# {}\n", "x".repeat(MOST_BYTES / 3));
+        let first = file(&parses, "/a.py", &long);
+        let second = file(&parses, "/b.py", &long);
+        assert!(Arc::ptr_eq(&first, &file(&parses, "/a.py", &long)));
+        // The one that was asked for last stays.
+        file(&parses, "/c.py", &long);
         assert!(Arc::ptr_eq(&first, &file(&parses, "/a.py", &long)));
         assert!(!Arc::ptr_eq(&second, &file(&parses, "/b.py", &long)));
+        let huge = "#".repeat(MOST_BYTES + 1);
+        assert!(!Arc::ptr_eq(&file(&parses, "/d.py", &huge), &file(&parses, "/d.py", &huge)));
         assert!(lock(&parses.0).bytes <= MOST_BYTES);
     }
 }
