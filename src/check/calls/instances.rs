@@ -13,6 +13,7 @@
 //! nothing is imported.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use crate::check::Checker;
@@ -25,6 +26,7 @@ use crate::check::types::value::{Reported, Res};
 use crate::ids::Id;
 use crate::library::Library;
 use crate::memo::{Memo, lock};
+use crate::source::header::Header;
 use crate::types::{Element, Type};
 
 /// The library, and what was checked of it.
@@ -37,7 +39,12 @@ pub struct Instances {
     functions: Memo<Key, Arc<LibraryFunction>>,
     /// The files that programs import.
     pub(in crate::check) parses: Parses,
+    /// The C headers of packages, by their folders.
+    pub(in crate::check) headers: Memo<PathBuf, Arc<Header>>,
 }
+
+/// The headers that are kept.
+const HEADERS: usize = 16;
 
 impl LibraryFunction {
     /// The function with its body.
@@ -125,6 +132,7 @@ impl Instances {
             definitions: Mutex::default(),
             functions: Memo::new(most),
             parses: Parses::default(),
+            headers: Memo::new(HEADERS),
         }
     }
 

@@ -1,7 +1,9 @@
 //! What do the compiled modules of a package have? Its C header says, where it comes with one.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use crate::check::Checker;
 use crate::check::state::globals::Global;
@@ -18,25 +20,33 @@ impl Checker<'_> {
             return;
         }
         let Some(folder) = self.modules.files.get_mut(&scope).and_then(|module| module.folder.take()) else { return };
-        let Some(header) = self.sources.system().and_then(|system| Header::of_package(&folder, &*system)) else {
-            return;
+        let Some(system) = self.sources.system() else { return };
+        let known = self.known.headers.get(&folder).filter(|header| header.is_current(&*system));
+        let header = match known {
+            Some(header) => header,
+            None => {
+                let Some(header) = Header::of_package(&folder, &*system) else { return };
+                let header = Arc::new(header);
+                self.known.headers.keep(folder, header.clone(), 1);
+                header
+            }
         };
-        let paths: Vec<_> = header.files.iter().map(|(path, _)| self.shown(path)).collect();
-        let texts = header.files.into_iter().map(|(_, text)| text);
-        let files: Vec<FileId> =
-            paths.into_iter().zip(texts).map(|(path, text)| self.sources.add(SourceFile::new(path, text))).collect();
+        let shown = |(path, text): &(PathBuf, String)| SourceFile::new(self.shown(path), text.clone());
+        let files: Vec<SourceFile> = header.files.iter().map(shown).collect();
+        let files: Vec<FileId> = files.into_iter().map(|file| self.sources.add(file)).collect();
         let span = |(file, bytes): &Place| Span::new(files[*file], bytes.start, bytes.end);
         let mut found: Vec<(String, Global)> = Vec::new();
-        for (name, (number, place)) in header.numbers {
-            found.push((name, Global::Constant(expression(number, span(&place)))));
+        for (name, (number, place)) in &header.numbers {
+            found.push((name.clone(), Global::Constant(expression(*number, span(place)))));
         }
-        for (name, members) in header.enumerations {
+        for (name, members) in &header.enumerations {
             let values = members
                 .iter()
                 .map(|member| (member.name.clone(), expression(Number::Int(member.value), span(&member.place))));
             let members: HashMap<String, Expr> = values.collect();
-            let inner = self.new_scope(scope, Some(&name), true);
-            found.push((name.clone(), Global::Enum(Rc::new(EnumClass { name, members, scope: inner }))));
+            let inner = self.new_scope(scope, Some(name), true);
+            let class = EnumClass { name: name.clone(), members, scope: inner };
+            found.push((name.clone(), Global::Enum(Rc::new(class))));
         }
         for (name, global) in found {
             if !self.scopes[scope].names.contains_key(&name) {

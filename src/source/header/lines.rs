@@ -20,6 +20,8 @@ const DEEPEST: usize = 32;
 pub(super) struct Program {
     /// Each file's path, its text, and the code in it that counts.
     pub files: Vec<(PathBuf, String, String)>,
+    /// Where headers were looked for that are not there.
+    pub missing: Vec<PathBuf>,
     pub macros: Macros,
 }
 
@@ -70,7 +72,10 @@ impl Program {
         if depth > DEEPEST || self.files.len() >= MOST_FILES {
             return false;
         }
-        let Some(Ok(text)) = system.read(path) else { return false };
+        let Some(Ok(text)) = system.read(path) else {
+            self.missing.push(path.to_path_buf());
+            return false;
+        };
         if u32::try_from(text.len()).is_err() {
             return false;
         }

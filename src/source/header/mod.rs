@@ -26,6 +26,8 @@ pub type Place = (usize, Range<u32>);
 pub struct Header {
     /// The files, with their texts.
     pub files: Vec<(PathBuf, String)>,
+    /// Where others were looked for.
+    missing: Vec<PathBuf>,
     /// What `#define` gives a number.
     pub numbers: HashMap<String, (Number, Place)>,
     /// Enumerations, by the names of their types.
@@ -47,7 +49,7 @@ impl Header {
         let file = PathBuf::from(folder.file_name()?).with_extension("h");
         let within = include.join(file.file_stem()?).join(&file);
         let program = Program::read(&[within, include.join(file)], &include, system)?;
-        let mut header = Header::default();
+        let mut header = Header { missing: program.missing, ..Header::default() };
         let mut members = HashMap::new();
         for (at, (path, text, code)) in program.files.into_iter().enumerate() {
             header.read_enumerations(at, &code, &program.macros, &mut members);
@@ -60,6 +62,12 @@ impl Header {
             }
         }
         Some(header)
+    }
+
+    /// Whether the files say what they said, and no others are there.
+    pub fn is_current(&self, system: &dyn FileSystem) -> bool {
+        let same = |(path, text): &(PathBuf, String)| matches!(system.read(path), Some(Ok(now)) if now == *text);
+        self.files.iter().all(same) && self.missing.iter().all(|path| !matches!(system.read(path), Some(Ok(_))))
     }
 
     /// Reads the enumerations of a file's code. `known` has all members so far.

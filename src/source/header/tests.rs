@@ -119,3 +119,14 @@ fn broken_texts() {
     header(&doubles);
     header(&format!("enum e {{ A = {}1 }};\n", "-".repeat(10_000)));
 }
+
+#[test]
+fn a_header_is_as_old_as_its_files() {
+    let main = ("/p/engine/include/engine.h", "#include <more.h>\n#include \"none.h\"\n");
+    let more = ("/p/engine/include/more.h", "#define A 1\n");
+    let header = Header::of_package(Path::new("/p/engine"), &Files(&[main, more])).expect("a header");
+    assert!(header.is_current(&Files(&[main, more])));
+    assert!(!header.is_current(&Files(&[main])));
+    assert!(!header.is_current(&Files(&[main, ("/p/engine/include/more.h", "#define A 2\n")])));
+    assert!(!header.is_current(&Files(&[main, more, ("/p/engine/include/none.h", "")])));
+}
