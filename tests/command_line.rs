@@ -273,6 +273,32 @@ fn warnings_of_gradients_are_for_files_that_ask_for_one() {
     assert_eq!(format!("{}{}", told.out, told.err).matches("warning[W0606]").count(), 1);
 }
 
+/// Threads that a condition chooses, by a coordinate or by a remainder.
+#[test]
+fn chosen_threads_store_where_a_run_decides() {
+    let said = |condition: &str, index: &str| {
+        let text = format!(
+            "import warp as wp\n\ntape = wp.Tape()\n\n\n@wp.kernel\ndef k(x: wp.array2d(dtype=float), \
+             to: wp.array(dtype=int), y: wp.array(dtype=float), n: int):\n    i, j = wp.tid()\n    if {condition}:\n        \
+             y[{index}] = x[i, j]\n\n\n@wp.kernel\ndef l(x: wp.array(dtype=float), to: wp.array(dtype=int), \
+             y: wp.array(dtype=float), n: int):\n    i = wp.tid()\n    j = i % 32\n    if {condition}:\n        \
+             y[{}] = x[i]\n",
+            index.replace("to[i]", "i // 32")
+        );
+        let folder = Folder::new(&[("a.py", &text)]);
+        folder.kc(&["check", "a.py", "--format", "short"]).ends(0).out
+    };
+    for (condition, index) in [("j == 0", "to[i]"), ("n == j", "to[i] + n"), ("j == 3 and n > 0", "to[i]")] {
+        assert_eq!(said(condition, index), "", "{condition}");
+    }
+    // Several threads of a row, and a coordinate that is a number of each thread.
+    for (condition, index) in
+        [("j != 0", "to[i]"), ("j < 2", "to[i]"), ("j == to[i]", "to[i]"), ("j == 0", "to[i] // 2")]
+    {
+        assert!(said(condition, index).contains("W0606"), "{condition}: {index}");
+    }
+}
+
 #[test]
 fn standard_input_is_a_file() {
     let folder =

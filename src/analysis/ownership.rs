@@ -245,10 +245,26 @@ fn fixed(function: &Function, known: &IndexFacts, guards: &[Guard]) -> BTreeMap<
             {
                 let form = Forms { function, known, overflows: false }.form(number);
                 found.insert(n, form);
+            } else if op == wanted
+                && let Some((n, at)) = fixed_within(function, known, coordinate, number)
+            {
+                found.insert(n, Form::constant(at));
             }
         }
     }
     found
+}
+
+/// The coordinate that is known, and what it is, where `32 * coordinate + k` with k below 32 is this
+/// number: the thread of a block, counted through the launch. (Its product does not overflow: the
+/// launch has no more threads than an integer can number.)
+fn fixed_within(function: &Function, known: &IndexFacts, value: ValueId, number: ValueId) -> Option<(u8, i128)> {
+    let number = function.as_const(number)?.as_int()?;
+    let form = Forms { function, known, overflows: true }.form(value);
+    let (&n, &factor) = form.coordinates.first_key_value()?;
+    let one = form.coordinates.len() == 1 && form.uniform.is_empty();
+    let apart = factor > 1 && form.rest.high.checked_sub(form.rest.low)? < factor;
+    (one && apart).then(|| (n, (number - form.rest.low).div_euclid(factor)))
 }
 
 /// The element types of the arrays in a type.

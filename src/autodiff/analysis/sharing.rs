@@ -15,7 +15,7 @@ use crate::analysis::alias::{Root, root};
 use crate::analysis::ownership::{Sharing, private_arrays_among};
 use crate::diag::Diagnostic;
 use crate::ids::{IdMap, IdVec};
-use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, Function, FunctionKind, Inst, Op, ValueId};
+use crate::ir::{Access, AtomicOp, BinaryOp, BlockId, Function, FunctionKind, Inst, InstId, Op, ValueId};
 use crate::source::Span;
 use crate::types::Type;
 
@@ -169,9 +169,9 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
         return (Vec::new(), Vec::new());
     }
     let structs = &world.module.structs;
-    let run = RunTime::new(function, &facts.known.uniformity);
+    let run = RunTime::new(function, &facts.known.uniformity, &facts.known.first);
     let mut arrays: BTreeMap<Root, (ValueId, Uses)> = BTreeMap::new();
-    each_in_turn(function, &mut |inst, turn| {
+    each_in_turn(function, &mut |id, inst, turn| {
         let (access, kind) = match &inst.op {
             Op::Load(access) if facts.activity.any_result(inst) => (access, None),
             Op::Store { access, value } if function.ty(*value).holds_floats(structs) => (access, None),
@@ -211,7 +211,7 @@ pub fn findings(world: &World<'_>, function: &Function, facts: &ForwardFacts) ->
             (_, Op::Load(_)) => _ = uses.active_load.get_or_insert((inst.span, array)),
             // A store: nothing else has come here.
             _ => {
-                uses.left_to_runs = run.decides(access) && (uses.stores.is_empty() || uses.left_to_runs);
+                uses.left_to_runs = run.decides(id, access) && (uses.stores.is_empty() || uses.left_to_runs);
                 uses.store.get_or_insert((inst.span, array));
                 uses.stores.push(inst.span);
                 uses.pairs.push(pair(function, &facts.known.first, indices));
@@ -296,11 +296,17 @@ fn name(function: &Function, array: ValueId) -> String {
 
 /// Visits the instructions of a function in order, each with the number of the outermost loop that
 /// it is in (0: none).
-fn each_in_turn(function: &Function, visit: &mut impl FnMut(&Inst, usize)) {
-    fn of_block(f: &Function, block: BlockId, turn: usize, loops: &mut usize, visit: &mut impl FnMut(&Inst, usize)) {
+fn each_in_turn(function: &Function, visit: &mut impl FnMut(InstId, &Inst, usize)) {
+    fn of_block(
+        f: &Function,
+        block: BlockId,
+        turn: usize,
+        loops: &mut usize,
+        visit: &mut impl FnMut(InstId, &Inst, usize),
+    ) {
         for &id in &f.blocks[block].insts {
             let inst = &f.insts[id];
-            visit(inst, turn);
+            visit(id, inst, turn);
             let inner = if let Op::For { .. } | Op::While { .. } = inst.op
                 && turn == 0
             {
