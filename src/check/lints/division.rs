@@ -248,9 +248,36 @@ fn may_be_negative(function: &Function, left: &Expr, right: &Expr) -> bool {
             let is_bare = matches!(from.kind, ExprKind::Local(_) | ExprKind::ThreadIndex(_));
             // Less a multiple of the divisor changes nothing for those that are large enough.
             let is_shift = |less: i128| number(right).is_some_and(|n| less.checked_rem(n) == Some(0));
-            is_bare && number(less).is_some_and(|less| !is_shift(less)) && !has_lower_bound(function, from)
+            is_bare
+                && number(less).is_some_and(|less| !is_shift(less) && !is_set_apart(function, from, less))
+                && !has_lower_bound(function, from)
         }
         ExprKind::Unary(UnaryOp::Neg, operand) => operand.as_number().is_none(),
+        _ => false,
+    }
+}
+
+/// Whether a variable is read on the other way of `if i < 3`, where it is `least` or more.
+fn is_set_apart(function: &Function, variable: &Expr, least: i128) -> bool {
+    let mut found = false;
+    visit::each_statement(&function.body, &mut |stmt| {
+        if let StmtKind::If { condition, otherwise, .. } = &stmt.kind
+            && let ExprKind::Compare(op @ (CompareOp::Lt | CompareOp::Le), left, right) = &condition.kind
+            && let Some(Number::Int(bound)) = right.as_number()
+        {
+            let from = if *op == CompareOp::Le { bound + 1 } else { bound };
+            let inside = otherwise.iter().any(|stmt| stmt.span.contains(variable.span));
+            found |= is_same(left, variable) && from >= least && inside;
+        }
+    });
+    found
+}
+
+/// Whether two expressions are one variable, or one index of the thread.
+fn is_same(one: &Expr, other: &Expr) -> bool {
+    match (&one.kind, &other.kind) {
+        (ExprKind::Local(a), ExprKind::Local(b)) => a == b,
+        (ExprKind::ThreadIndex(a), ExprKind::ThreadIndex(b)) => a == b,
         _ => false,
     }
 }
@@ -258,11 +285,7 @@ fn may_be_negative(function: &Function, left: &Expr, right: &Expr) -> bool {
 /// Whether a function compares a variable with a number that it may have to exceed, `if i > 0`, or
 /// sets the case apart that it is equal to something, `if i == first`.
 fn has_lower_bound(function: &Function, variable: &Expr) -> bool {
-    let is_same = |expr: &Expr| match (&expr.kind, &variable.kind) {
-        (ExprKind::Local(a), ExprKind::Local(b)) => a == b,
-        (ExprKind::ThreadIndex(a), ExprKind::ThreadIndex(b)) => a == b,
-        _ => false,
-    };
+    let is_same = |expr: &Expr| is_same(expr, variable);
     let mut found = false;
     visit::each_expression(&function.body, &mut |expr| {
         if let ExprKind::Compare(op, left, right) = &expr.kind {

@@ -3,7 +3,8 @@
 //!
 //! A read under a condition of its own is left alone: the condition may be what tells that the
 //! variable was assigned. Such a condition is also one before it on whose other way the function
-//! or loop is left, and the left side of `and` or `or`.
+//! or loop is left, and the left side of `and` or `or`. Inside `if k == 1 or k == 2`, the way past
+//! `if k == 1` and `elif k == 2` is none.
 
 use super::Subject;
 use crate::check::messages;
@@ -19,8 +20,17 @@ type Set = Option<Vec<bool>>;
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     let function = subject.function;
     let set = (0..function.locals.len()).map(|k| k < function.param_count as usize).collect();
-    let mut walk =
-        Walk { subject, set: Some(set), blocks: Vec::new(), next: 0, first: Vec::new(), exits: Vec::new(), found };
+    let mut walk = Walk {
+        subject,
+        set: Some(set),
+        blocks: Vec::new(),
+        next: 0,
+        first: Vec::new(),
+        exits: Vec::new(),
+        one_of: Vec::new(),
+        failed: Vec::new(),
+        found,
+    };
     walk.first.resize(function.locals.len(), None);
     walk.block(&function.body);
 }
@@ -35,6 +45,9 @@ struct Walk<'a, 'f> {
     first: Vec<Option<(Vec<u32>, Span)>>,
     /// Per loop around the statement, what its `break`s leave with.
     exits: Vec<Vec<Set>>,
+    /// The texts of conditions of which one holds here, and of those that do not.
+    one_of: Vec<Vec<&'a str>>,
+    failed: Vec<&'a str>,
     found: &'f mut Vec<Diagnostic>,
 }
 
@@ -73,12 +86,23 @@ impl Walk<'_, '_> {
             StmtKind::AssignCall { targets, .. } => {
                 targets.iter().flatten().for_each(|id| self.assign(*id, stmt.span));
             }
-            StmtKind::If { then, otherwise, .. } => {
+            StmtKind::If { condition, then, otherwise } => {
                 let before = self.set.clone();
+                let text = self.subject.text(condition.span);
+                let parts = if let ExprKind::Or(parts) = &condition.kind { &parts[..] } else { &[] };
+                self.one_of.push(parts.iter().map(|part| self.subject.text(part.span)).collect());
                 self.nested(then);
+                self.one_of.pop();
                 let after_then = std::mem::replace(&mut self.set, before);
+                self.failed.push(text);
+                let holds = |text: &&str| !self.failed.contains(text);
+                let none = self.one_of.iter().any(|one| !one.is_empty() && !one.iter().any(holds));
+                if none {
+                    self.set = None;
+                }
                 self.nested(otherwise);
-                if after_then.is_none() != self.set.is_none() {
+                self.failed.pop();
+                if !none && after_then.is_none() != self.set.is_none() {
                     // What follows in the block is under the condition.
                     self.next += 1;
                     self.blocks.push(self.next);

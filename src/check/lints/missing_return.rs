@@ -7,6 +7,7 @@ use crate::check::tree::*;
 use crate::check::types::value::Number;
 use crate::check::visit;
 use crate::diag::{Diagnostic, quoted};
+use crate::ir::CompareOp;
 use crate::source::Span;
 
 pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
@@ -15,7 +16,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     if returned.is_empty()
         || function.native.is_some()
         || function.derivative != Derivative::Body
-        || ends(&function.body)
+        || ends(subject, &function.body, &mut Vec::new())
     {
         return;
     }
@@ -34,15 +35,59 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
     found.push(messages::lints::missing_return(&function.source_name, &types, header, first));
 }
 
-/// Whether no way leads behind the last of these statements.
-fn ends(body: &[Stmt]) -> bool {
-    body.iter().any(|stmt| match &stmt.kind {
+/// A comparison of integers that does not hold, with the texts of its sides.
+type Failed<'a> = (CompareOp, &'a str, &'a str);
+
+/// Whether no way leads behind the last of these statements. `failed`: what does not hold there.
+fn ends<'a>(subject: &'a Subject<'a>, body: &'a [Stmt], failed: &mut Vec<Failed<'a>>) -> bool {
+    let before = failed.len();
+    let found = body.iter().any(|stmt| match &stmt.kind {
         StmtKind::Return(_) | StmtKind::ReturnCall(_) | StmtKind::Break | StmtKind::Continue => true,
-        StmtKind::If { then, otherwise, .. } => ends(then) && ends(otherwise),
+        StmtKind::If { condition, then, otherwise } => {
+            let leaves = ends(subject, then, failed);
+            let known = failed.len();
+            fail(subject, condition, failed);
+            let none = is_all(&failed[known..], failed);
+            let both = leaves && (none || ends(subject, otherwise, failed));
+            if !leaves || !otherwise.is_empty() {
+                failed.truncate(known);
+            }
+            both
+        }
         StmtKind::While { condition, body } => {
             matches!(condition.as_number(), Some(Number::Bool(true))) && !breaks(body)
         }
         _ => false,
+    });
+    failed.truncate(before);
+    found
+}
+
+/// Notes what does not hold where a condition does not: all parts of an `or`.
+fn fail<'a>(subject: &'a Subject<'a>, condition: &'a Expr, failed: &mut Vec<Failed<'a>>) {
+    match &condition.kind {
+        ExprKind::Or(parts) => parts.iter().for_each(|part| fail(subject, part, failed)),
+        ExprKind::Compare(op, left, right) if left.ty.as_scalar().is_some_and(|scalar| scalar.is_int()) => {
+            failed.push((*op, subject.text(left.span), subject.text(right.span)));
+        }
+        _ => {}
+    }
+}
+
+/// Whether a pair of integers among the last ones is neither less, equal nor greater.
+fn is_all(last: &[Failed<'_>], failed: &[Failed<'_>]) -> bool {
+    let orders = |op: CompareOp| match op {
+        CompareOp::Lt => [true, false, false],
+        CompareOp::Le => [true, true, false],
+        CompareOp::Eq => [false, true, false],
+        CompareOp::Ge => [false, true, true],
+        CompareOp::Gt => [false, false, true],
+        CompareOp::Ne => [true, false, true],
+    };
+    last.iter().any(|&(_, a, b)| {
+        let of = failed.iter().filter(|&&(_, left, right)| (left, right) == (a, b));
+        let all: Vec<[bool; 3]> = of.map(|&(op, ..)| orders(op)).collect();
+        (0..3).all(|n| all.iter().any(|orders| orders[n]))
     })
 }
 
