@@ -14,6 +14,7 @@ mod messages;
 mod options;
 mod products;
 pub mod project;
+mod quiet;
 mod readable;
 pub mod remarks;
 mod timings;
@@ -32,9 +33,10 @@ pub use options::{Abi, Arch, ArrayLayout, Artefact, BlockThreads, Cpu, Grid, Opt
 pub use products::Product;
 pub use timings::Timings;
 
+use quiet::Quiet;
 use readable::Readable;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::analysis::effects::effects;
 use crate::check;
@@ -208,13 +210,41 @@ impl Compilation {
         self.name = name.to_string_lossy().into_owned();
         self.join_arrays(request);
         self.write_out(&request.gradients);
-        self.differentiate(&request.gradients);
-        self.find_unordered();
+        if request.gradients.findings {
+            self.find_unordered();
+            self.verify();
+            if request.quiet {
+                self.drop_quiet();
+            }
+            self.differentiate(&request.gradients);
+        } else {
+            self.differentiate(&request.gradients);
+            self.find_unordered();
+        }
         drop_echoes(&mut self.diagnostics, &self.alone);
         self.allows.apply(file, &mut self.diagnostics);
         self.allows.report_unused(&mut self.diagnostics);
-        // Release builds too: IR that breaks its rules must end as an error, never as code. What is
-        // linked was verified when it was made. Debug builds verify it again.
+        if !request.gradients.findings {
+            self.verify();
+        }
+    }
+
+    /// Takes the kernels out of whose gradients nothing is said.
+    fn drop_quiet(&mut self) {
+        let Compilation { module, sources, timings, .. } = self;
+        timings.time("find quiet kernels", || {
+            let mut quiet = Quiet::new(module, sources);
+            let names: HashSet<String> =
+                module.kernels().filter(|(id, _)| quiet.is_quiet(*id)).map(|(_, kernel)| kernel.name.clone()).collect();
+            if !names.is_empty() {
+                passes::select(module, |entry| !names.contains(&entry.name));
+            }
+        });
+    }
+
+    /// Release builds too: IR that breaks its rules must end as an error, never as code. What is
+    /// linked was verified when it was made. Debug builds verify it again.
+    fn verify(&mut self) {
         let Compilation { module, timings, .. } = self;
         let known = |id: ir::FuncId| !cfg!(debug_assertions) && module.functions.is_linked(id);
         let verify = || ir::verify::verify_but(module, known).and_then(|()| waits_together(module));

@@ -76,11 +76,13 @@ pub struct Options {
     /// Floats that kernels are given by value have gradients too, in a buffer that backward entries
     /// take besides ([`crate::ir::TapeRole::Parameters`]).
     pub parameters: bool,
+    /// Only say what is to be said: no kernel gets a backward entry, and nothing is simplified.
+    pub findings: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { backward: true, store: None, parameters: false }
+        Options { backward: true, store: None, parameters: false, findings: false }
     }
 }
 
@@ -142,8 +144,10 @@ pub fn differentiate(module: &mut Module, options: &Options, known: &Adjoints, d
             work.name_kernel(id, known);
         }
     }
-    emit::finish::run(work.module, &work.effects, &work.made, &work.polished);
-    work.drop_idle_entries();
+    if !options.findings {
+        emit::finish::run(work.module, &work.effects, &work.made, &work.polished);
+        work.drop_idle_entries();
+    }
     work.drop_kernels_without_adjoints();
     for diagnostic in work.found {
         diagnostics.push(diagnostic);
@@ -368,6 +372,12 @@ impl Work<'_> {
         let mut adjoints = IdMap::default();
         for &callee in &callees {
             adjoints.insert(callee, self.adjoint_of(callee)?);
+        }
+        if self.options.findings && normal.is_kernel() {
+            if !normal.library {
+                self.found.extend(storage::report::remarks(&self.world(&adjoints), normal, &strategy));
+            }
+            return None;
         }
         let checkpoints = |plan: &storage::plan::Plan| plan.store == Store::Checkpoint && plan.keeps();
         if self.next_snapshot.is_none() && strategy.plans.values().any(checkpoints) {

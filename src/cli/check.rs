@@ -7,11 +7,11 @@ use rayon::prelude::*;
 
 use super::inputs::Input;
 use super::watch::{self, Seen};
-use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output, with_project};
+use super::{Exit, FormatArg, GradientArgs, Report, TypesArg, output};
 use crate::diag::policy::Policy;
 use crate::diag::render::{count, sarif_log};
 use crate::diag::{Code, Level, counted};
-use crate::driver::{Compilation, Compiler, End, Overlaid, Request, Verdict, on_workers};
+use crate::driver::{Compilation, Compiler, End, Gradients, Overlaid, Request, Verdict, on_workers, project};
 
 /// So many files are checked on all cores at once. Their findings come in the order of the files.
 const AHEAD: usize = 32;
@@ -57,10 +57,11 @@ pub(super) fn run(args: &Args) -> Exit {
 }
 
 fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, seen: &mut Seen) -> Exit {
+    let gradients = args.gradients.options();
     let request = Request {
         types: args.types.types.clone(),
         block_dim: args.types.block_dim.map(u32::from),
-        gradients: args.gradients.options(),
+        gradients: Gradients { findings: !gradients.parameters, ..gradients },
         strict: args.strict_warp,
         ..Request::default()
     };
@@ -68,7 +69,12 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
     let mut results = String::new();
     let mut without = 0;
     let mut told = HashSet::new();
-    let check = |input: &Input| compiler.check(&input.path, input.files(&Overlaid::default()), &request);
+    let check = |input: &Input| {
+        let policy = project::policy_of(&input.path).map(|project| policy.clone().over(project));
+        let quiet = policy.as_ref().is_ok_and(Policy::is_quiet_about_gradients);
+        let request = Request { quiet, ..request.clone() };
+        (compiler.check(&input.path, input.files(&Overlaid::default()), &request), policy)
+    };
     let checked = inputs.chunks(AHEAD).flat_map(|some| {
         let all = match some {
             [one] => vec![check(one)],
@@ -76,15 +82,18 @@ fn check(args: &Args, inputs: &[Input], policy: &Policy, compiler: &Compiler, se
         };
         some.iter().zip(all)
     });
-    for (input, mut compilation) in checked {
+    for (input, (mut compilation, policy)) in checked {
         let path = input.path.as_path();
         seen.note(path, &compilation.sources);
         if input.found {
             compilation.diagnostics.retain(|finding| finding.code != Code::W0907);
         }
-        match with_project(policy, path) {
+        match policy {
             Ok(policy) => policy.apply(&mut compilation.diagnostics, &compilation.sources),
-            Err(exit) => return exit,
+            Err(message) => {
+                output::err(&format!("error: {message}\n"));
+                return Exit::Usage;
+            }
         }
         tell_once(&mut compilation, &mut told);
         let kernels = compilation.kernels.clone();

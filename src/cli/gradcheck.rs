@@ -380,6 +380,7 @@ impl Compiled {
                 backward: true,
                 store: args.store.map(Into::into),
                 parameters: !args.second_order,
+                ..driver::Gradients::default()
             },
             double,
             same_arrays: same,

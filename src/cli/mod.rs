@@ -252,7 +252,12 @@ impl From<StoreArg> for driver::Store {
 impl GradientArgs {
     fn options(&self) -> driver::Gradients {
         let store = self.store.map(Into::into);
-        driver::Gradients { backward: !self.no_backward, store, parameters: self.parameter_gradients }
+        driver::Gradients {
+            backward: !self.no_backward,
+            store,
+            parameters: self.parameter_gradients,
+            ..driver::Gradients::default()
+        }
     }
 }
 

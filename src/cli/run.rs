@@ -409,7 +409,12 @@ pub(super) fn compile_by(
 ) -> Program {
     let request = driver::Request {
         kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
-        gradients: driver::Gradients { backward: wanted.gradient_of.is_some(), store, parameters },
+        gradients: driver::Gradients {
+            backward: wanted.gradient_of.is_some(),
+            store,
+            parameters,
+            ..driver::Gradients::default()
+        },
         same_arrays: wanted.same_arrays.clone(),
         block_threads: wanted.block_threads,
         checked: wanted.checked,

@@ -114,6 +114,12 @@ impl Policy {
         }
     }
 
+    /// Whether nothing is said of gradients but errors, and warnings where a file asks for one.
+    pub fn is_quiet_about_gradients(&self) -> bool {
+        let silent = |code: &Code| code.level() != Level::Note || self.setting(*code) == Setting::Allow;
+        GRADIENTS.iter().all(|&code| self.is_quiet(code)) && Code::ALL.iter().all(silent)
+    }
+
     /// What the rules for the code or its group say.
     fn narrow(&self, code: Code) -> Option<Setting> {
         match GRADIENTS.contains(&code) {

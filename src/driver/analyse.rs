@@ -203,7 +203,8 @@ impl Pending {
                 return false;
             }
             let adjoints = autodiff::Adjoints::new(0);
-            autodiff::differentiate(&mut module, &autodiff::Options::default(), &adjoints, &mut found);
+            let options = autodiff::Options { findings: true, ..autodiff::Options::default() };
+            autodiff::differentiate(&mut module, &options, &adjoints, &mut found);
         }
         let mut now = Memory::default();
         let attributed = found.iter().all(|finding| keys.keys().any(|kernel| inside(finding, *kernel)));

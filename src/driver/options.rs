@@ -43,6 +43,9 @@ pub struct Request {
     /// Types for generic kernels, each as `kernel(name=type, ...)`.
     pub types: Vec<String>,
     pub gradients: crate::autodiff::Options,
+    /// Where only findings are wanted: those about gradients are warnings for files that ask for a
+    /// gradient, and errors.
+    pub quiet: bool,
     /// The program in double precision: every float type of the file is float64. A file that can't
     /// be had so has errors that it has not otherwise. IR text stays as it is.
     pub double: bool,

@@ -1,0 +1,77 @@
+//! Which kernels would `kc check` say nothing of, whatever becomes of their gradients?
+//!
+//! Warnings about gradients are for files that ask for one. Errors are for all files, and come of
+//! few operations: atomics whose order counts, bits of floats, functions without a derivative. A
+//! kernel with neither need not be differentiated.
+
+use std::collections::HashMap;
+
+use crate::diag::policy::asks_for_gradient;
+use crate::ids::{IdMap, IdSet};
+use crate::ir::{AtomicOp, Derivative, FuncId, Function, Module, Op, ValueId};
+use crate::source::{FileId, SourceMap};
+
+/// What is known of the functions of a module.
+pub(super) struct Quiet<'a> {
+    module: &'a Module,
+    sources: &'a SourceMap,
+    asks: HashMap<FileId, bool>,
+    /// Whether something may be said of a function itself.
+    known: IdMap<FuncId, bool>,
+}
+
+impl<'a> Quiet<'a> {
+    pub(super) fn new(module: &'a Module, sources: &'a SourceMap) -> Quiet<'a> {
+        Quiet { module, sources, asks: HashMap::new(), known: IdMap::default() }
+    }
+
+    /// Whether nothing is to be said of the gradient of a kernel.
+    pub(super) fn is_quiet(&mut self, kernel: FuncId) -> bool {
+        self.module.reached_from(kernel).into_iter().all(|id| !self.speaks(id))
+    }
+
+    fn speaks(&mut self, id: FuncId) -> bool {
+        if let Some(&known) = self.known.get(&id) {
+            return known;
+        }
+        let function = &self.module.functions[id];
+        let speaks = may_fail(self.module, function) || !function.library && self.is_asked(function);
+        self.known.insert(id, speaks);
+        speaks
+    }
+
+    /// Whether a file that asks for a gradient has a part in a function.
+    fn is_asked(&mut self, function: &Function) -> bool {
+        let mut files = vec![function.span.file];
+        function.walk(function.entry, &mut |_, inst| {
+            if !files.contains(&inst.span.file) {
+                files.push(inst.span.file);
+            }
+        });
+        let (asks, sources) = (&mut self.asks, self.sources);
+        files.into_iter().any(|file| *asks.entry(file).or_insert_with(|| asks_for_gradient(&sources.file(file).text)))
+    }
+}
+
+/// Whether the gradient of a function may be an error.
+fn may_fail(module: &Module, function: &Function) -> bool {
+    match function.derivative {
+        Derivative::Body => {}
+        Derivative::Zero(_) => return false,
+        Derivative::Rule { .. } if function.library => return false,
+        _ => return true,
+    }
+    let floats = |value: ValueId| function.ty(value).holds_floats(&module.structs);
+    let (mut used, mut changed, mut fails) = (IdSet::default(), Vec::new(), function.native.is_some());
+    function.walk(function.entry, &mut |_, inst| {
+        inst.op.for_each_operand(|operand| _ = used.insert(operand));
+        match &inst.op {
+            Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. } => fails |= floats(*value),
+            Op::Atomic { value, .. } if floats(*value) => changed.extend(inst.results.iter().copied()),
+            Op::AtomicCas { new, .. } => fails |= floats(*new),
+            Op::Bitcast(_) => fails = true,
+            _ => {}
+        }
+    });
+    fails || changed.iter().any(|result| used.contains(result))
+}
