@@ -97,6 +97,15 @@ ONE = {
 }  # fmt: skip
 TWO = {"pow": lambda a, b: a**b, "atan2": gmpy2.atan2, "mod": gmpy2.fmod}
 
+# What CUDA text calls, in float32 and float64: the largest difference from the correctly rounded result, in ulps, that the
+# CUDA C++ Programming Guide states (its appendix on mathematical functions; from many tests, and no guarantee).
+CUDA = {
+    "sin": (2, 2), "cos": (2, 2), "tan": (4, 2), "asin": (2, 2), "acos": (2, 2), "atan": (2, 2),
+    "sinh": (3, 2), "cosh": (2, 1), "tanh": (2, 1), "exp": (2, 1), "log": (1, 1), "log2": (1, 1), "log10": (2, 1),
+    "sqrt": (0, 0), "cbrt": (1, 1), "erf": (2, 2), "erfc": (4, 5), "erfinv": (2, 5), "erfcinv": (4, 6),
+    "pow": (4, 2), "atan2": (3, 2), "mod": (0, 0),
+}  # fmt: skip
+
 # Rounds of looking near the worst arguments, how many of them, and how many neighbours each has.
 ROUNDS, BEST, NEIGHBOURS = 6, 20, 200
 
@@ -291,7 +300,7 @@ def measure_two(name, args, random):
 
 
 def raise_figures(page, found):
-    """Writes errors that are larger than the page's into its table."""
+    """Writes errors that are larger than the page's into its table, and CUDA's bounds."""
     lines, table = page.read_text().splitlines(), False
     for at, line in enumerate(lines):
         cells = [cell.strip() for cell in line.strip("|").split("|")]
@@ -308,6 +317,7 @@ def raise_figures(page, found):
                 print(f"{name[1]} {kind}: {error:.2f}, the page had {cells[figure]}")
             if error > float(cells[figure]) or (error == float(cells[figure]) and not cells[where]):
                 cells[figure], cells[where] = f"{error:.2f}", worst.where()
+        cells[6:] = [str(bound) for bound in CUDA[name[1]]]
         lines[at] = "| " + " | ".join(cells) + " |"
     page.write_text("\n".join(line.replace("|  |", "| |") for line in lines) + "\n")
 

@@ -333,16 +333,18 @@ def _pow_from_log_f32(x: float32, y: float32, l: float32, l_low: float32) -> flo
 @func
 def _cbrt(x: float32) -> float32:
     # A third of the exponent by integer division, then Halley's iteration, which cubes the error
-    # (3% at first).
+    # (3% at first). The last one takes what y * y is rounded by too: only its sum rounds. What is
+    # below 2^-77 is scaled by 2^48, so that the difference of the cubes keeps its digits.
     a = abs(x)
-    small = a < 1.17549435e-38
-    scaled = where(small, a * 16777216.0, a)
+    small = a < 6.617444900424222e-24
+    scaled = where(small, a * 281474976710656.0, a)
     y = _float_from_bits(_bits(scaled) / 3 + 0x2A510000)
     cube = _fma(y * y, y, -scaled)
     y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
-    cube = _fma(y * y, y, -scaled)
+    square = y * y
+    cube = _fma(_fma(y, y, -square), y, _fma(square, y, -scaled))
     y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
-    y = where(small, y * 0.00390625, y)
+    y = where(small, y * 1.52587890625e-05, y)
     y = where(a < _inf_f32(), y, a)
     return copysign(where(a == 0.0, a, y), x)
 

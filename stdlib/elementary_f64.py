@@ -385,19 +385,19 @@ def _pow_from_log_f64(x: float64, y: float64, l: float64, l_low: float64) -> flo
 
 @func
 def _cbrt(x: float64) -> float64:
-    # A third of the exponent by integer division, then Halley's iteration, which cubes the error
-    # (3% at first).
+    # As in float32. 2^-900 and below are scaled by 2^162, whose root is 2^54.
     a = abs(x)
-    small = a < 2.2250738585072014e-308
-    scaled = where(small, a * 18014398509481984.0, a)
+    small = a < 1.1830521861667747e-271
+    scaled = where(small, a * 5.846006549323612e48, a)
     y = _float_from_bits(_bits(scaled) / 3 + 0x2A9F755500000000)
     cube = _fma(y * y, y, -scaled)
     y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
     cube = _fma(y * y, y, -scaled)
     y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
-    cube = _fma(y * y, y, -scaled)
+    square = y * y
+    cube = _fma(_fma(y, y, -square), y, _fma(square, y, -scaled))
     y = _fma(-y, 0.25 * cube / _fma(0.75, scaled, 0.5 * cube), y)
-    y = where(small, y * 3.814697265625e-06, y)
+    y = where(small, y * 5.551115123125783e-17, y)
     y = where(a < _inf_f64(), y, a)
     return copysign(where(a == 0.0, a, y), x)
 

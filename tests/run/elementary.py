@@ -1,6 +1,7 @@
 """Elementary functions: within two ulps over their domains, and right at special values."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import warp as wp
@@ -104,6 +105,18 @@ def sign_of_zero(x: wp.array(dtype=wp.float32), out: wp.array2d(dtype=wp.float32
     out[i, 11] = wp.copysign(1.0, x[i] % 2.0)
 
 
+@wp.kernel
+def roots_f32(x: wp.array(dtype=wp.float32), out: wp.array(dtype=wp.float32)):
+    i = wp.tid()
+    out[i] = wp.cbrt(x[i])
+
+
+@wp.kernel
+def roots_f64(x: wp.array(dtype=wp.float64), out: wp.array(dtype=wp.float64)):
+    i = wp.tid()
+    out[i] = wp.cbrt(x[i])
+
+
 def each(f, x):
     return np.array([f(v) for v in x])
 
@@ -152,6 +165,12 @@ def cases():
             want = np.stack([x, x], axis=1).astype(dtype)
             arguments = dict(x=x.astype(dtype), out=np.zeros_like(want))
             yield case(kernel, len(x), arguments, dict(out=want), rtol=rtol, atol=0)
+
+    # Cubes that the type holds, down to its smallest number, have exact roots.
+    for kernel, dtype, most, low, high in (("roots_f32", np.float32, 256, -49, 34), ("roots_f64", np.float64, 1 << 17, -358, 324)):
+        want = np.ldexp(random.integers(1, most, 3000).astype(dtype), random.integers(low, high, 3000)).astype(dtype)
+        x = np.array([float(Fraction(float(n)) ** 3) for n in want])
+        yield case(kernel, len(x), dict(x=x.astype(dtype), out=np.zeros_like(want)), dict(out=want), rtol=0, atol=0)
 
     want = np.array([[1.0] * 12, [-1.0] * 12], dtype=np.float32)
     yield case("sign_of_zero", 2, dict(x=np.array([0.0, -0.0]), out=np.zeros_like(want)), dict(out=want))
