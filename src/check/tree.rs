@@ -44,6 +44,8 @@ pub struct Function {
     pub param_count: u32,
     /// Types of the returned values, local arrays left out: none, one, or several.
     pub results: Vec<Type>,
+    /// Of what it returns, the numbers of values in tuples; None for a value. Empty: no tuples.
+    pub nested: Vec<Option<usize>>,
     /// Variables whose final values are further results, before those of `by_ref`: what a custom
     /// gradient adds to the adjoints of its parameters.
     pub accumulators: Vec<LocalId>,

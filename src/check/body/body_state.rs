@@ -34,6 +34,8 @@ pub(crate) struct Summary {
     pub rank: u8,
     /// The types of the first `return`, and its place.
     pub results: Option<(Vec<Type>, Span)>,
+    /// The tuples among them, as [`crate::check::tree::Function::nested`] has them.
+    pub nested: Vec<Option<usize>>,
     /// The local arrays that a first look at the body found to be returned.
     pub returned_arrays: Vec<ReturnedArray>,
     /// Where it names a constant.
@@ -49,6 +51,7 @@ impl Default for Summary {
         Summary {
             rank: 1,
             results: None,
+            nested: Vec::new(),
             returned_arrays: Vec::new(),
             named: HashMap::new(),
             by_block: false,

@@ -287,7 +287,7 @@ impl<'c, 'a> Body<'c, 'a> {
             types.iter().copied().partition(|ty| matches!(ty, Type::Local(_)));
         let returned = (arrays.len() > body.summary.returned_arrays.len()).then_some(types);
         let arrays = body.summary.returned_arrays;
-        let (by_block, by_thread) = (body.summary.by_block, body.summary.by_thread);
+        let (by_block, by_thread, nested) = (body.summary.by_block, body.summary.by_thread, body.summary.nested);
         let (locals, by_ref, rank, named) = (body.locals, body.function.by_ref, body.summary.rank, body.summary.named);
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
@@ -312,6 +312,7 @@ impl<'c, 'a> Body<'c, 'a> {
             locals,
             param_count,
             results,
+            nested,
             accumulators: Vec::new(),
             by_ref,
             arrays,

@@ -12,6 +12,7 @@ use crate::types::Type;
 
 impl Body<'_, '_> {
     pub(super) fn return_(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Res<()> {
+        let mut nested = Vec::new();
         let (types, kind) = match value {
             None => (Vec::new(), StmtKind::Return(Vec::new())),
             Some(value) if matches!(value.kind, ast::ExprKind::None) => (Vec::new(), StmtKind::Return(Vec::new())),
@@ -26,13 +27,25 @@ impl Body<'_, '_> {
                     (types, StmtKind::Return(Vec::new()))
                 }
                 Operand::Tuple(items) => {
-                    let mut exprs = Vec::new();
+                    let (mut exprs, mut lengths) = (Vec::new(), Vec::new());
                     for (n, item) in items.into_iter().enumerate() {
-                        if matches!(item, Operand::Tuple(_)) {
+                        let (inner, length) = match item {
+                            Operand::Tuple(inner) => (inner.clone(), Some(inner.len())),
+                            item => (vec![item], None),
+                        };
+                        let first = exprs.len();
+                        for item in inner {
+                            if matches!(item, Operand::Tuple(_)) {
+                                return Err(self.nested_result(value, n));
+                            }
+                            exprs.push(self.returned_value(item, None, value.span)?);
+                        }
+                        if length.is_some() && exprs[first..].iter().any(|e| matches!(e.ty, Type::Local(_))) {
                             return Err(self.nested_result(value, n));
                         }
-                        exprs.push(self.returned_value(item, None, value.span)?);
+                        lengths.push(length);
                     }
+                    nested = if lengths.iter().any(Option::is_some) { lengths } else { Vec::new() };
                     (exprs.iter().map(|e| e.ty).collect(), StmtKind::Return(exprs))
                 }
                 Operand::Results(call, types) => (types, StmtKind::ReturnCall(call)),
@@ -55,7 +68,12 @@ impl Body<'_, '_> {
             return Err(self.report(messages::statements::kernel_returns_value(span)));
         }
         match &self.summary.results {
-            None => self.summary.results = Some((types, span)),
+            None => (self.summary.results, self.summary.nested) = (Some((types, span)), nested),
+            // The same types, in other tuples.
+            Some((first, _)) if *first == types && self.summary.nested != nested => {
+                let all = value.map_or(span, |value| value.span);
+                return Err(self.report(messages::statements::nested_result(all)));
+            }
             Some((first, place)) if *first != types => {
                 if let (Some((at, constant)), &[Type::Scalar(to)]) = (self.literals.first_literal, types.as_slice())
                     && self.adapts()
@@ -174,5 +192,49 @@ impl Body<'_, '_> {
             self.assign_array(name, array, (at, span), out)?;
         }
         Ok(())
+    }
+
+    /// `n, pair = f()`, where tuples are among the values. All are computed before a name changes.
+    pub(super) fn assign_nested(
+        &mut self,
+        names: &[(&str, Span)],
+        items: Vec<Operand>,
+        (value, span): (Span, Span),
+        out: &mut Vec<Stmt>,
+    ) -> Res<()> {
+        let kept = self.kept_items(items, (value, span), out)?;
+        for (&(name, at), item) in names.iter().zip(kept) {
+            match item {
+                Operand::Tuple(inner) => self.assign_elements_of(name, inner, (at, value, span), out)?,
+                item => {
+                    let (id, expr) = self.assigned_item((name, at), item, value)?;
+                    out.push(self.assign_local(id, expr, span));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Values, and those in tuples among them, in variables of their own; numbers as they are.
+    pub(super) fn kept_items(
+        &mut self,
+        items: Vec<Operand>,
+        (value, span): (Span, Span),
+        out: &mut Vec<Stmt>,
+    ) -> Res<Vec<Operand>> {
+        let mut kept = Vec::new();
+        for item in items {
+            kept.push(match item {
+                Operand::Tuple(inner) => Operand::Tuple(self.kept_items(inner, (value, span), out)?),
+                Operand::Const(_) => item,
+                item => {
+                    let expr = self.materialize(item, value)?;
+                    let id = self.new_local("", expr.ty, value);
+                    out.push(self.assign_local(id, expr, span));
+                    self.local_operand(id, value)
+                }
+            });
+        }
+        Ok(kept)
     }
 }

@@ -326,6 +326,11 @@ impl Body<'_, '_> {
                 self.bind_tuple(name, ids, at);
                 return Ok(());
             }
+            Operand::Tuple(items) if items.iter().any(|item| matches!(item, Operand::Tuple(_))) => {
+                let kept = self.kept_items(items, (value.span, span), out)?;
+                self.means(name, Binding::Alias(Operand::Tuple(kept)), at);
+                return Ok(());
+            }
             Operand::Tuple(items) => {
                 return self.assign_elements_of(name, items, (at, value.span, span), out);
             }
@@ -458,26 +463,39 @@ impl Body<'_, '_> {
         if items.iter().any(is_array) && !self.is_exchange(&names, &items) {
             return self.assign_arrays(&names, items, (value.span, span));
         }
+        if items.iter().any(|item| matches!(item, Operand::Tuple(_))) {
+            return self.assign_nested(&names, items, (value.span, span), out);
+        }
         let mut assignments = Vec::new();
-        for ((name, at), item) in names.iter().zip(items) {
-            let literal = self.literal_number(&item);
-            let is_new = !matches!(self.scope.get(*name), Some(Binding::Local(_)));
-            let expr = match self.scope.get(*name) {
-                Some(Binding::Local(id)) => {
-                    let ty = self.locals[*id].ty;
-                    let item = self.adapted(item, ty, value.span);
-                    self.materialize(item, value.span)?
-                }
-                _ => self.start_value(item, *at, value.span)?,
-            };
-            let id = self.assigned_local(name, expr.ty, *at, value.span)?;
-            if is_new {
-                self.note_start(id, literal, &expr);
-            }
-            assignments.push((id, expr));
+        for (&name, item) in names.iter().zip(items) {
+            assignments.push(self.assigned_item(name, item, value.span)?);
         }
         out.push(Stmt { kind: StmtKind::AssignMany(assignments), span });
         Ok(())
+    }
+
+    /// A name of `a, b = x, y`, and what it is assigned.
+    pub(super) fn assigned_item(
+        &mut self,
+        (name, at): (&str, Span),
+        item: Operand,
+        value: Span,
+    ) -> Res<(LocalId, Expr)> {
+        let literal = self.literal_number(&item);
+        let is_new = !matches!(self.scope.get(name), Some(Binding::Local(_)));
+        let expr = match self.scope.get(name) {
+            Some(Binding::Local(id)) => {
+                let ty = self.locals[*id].ty;
+                let item = self.adapted(item, ty, value);
+                self.materialize(item, value)?
+            }
+            _ => self.start_value(item, at, value)?,
+        };
+        let id = self.assigned_local(name, expr.ty, at, value)?;
+        if is_new {
+            self.note_start(id, literal, &expr);
+        }
+        Ok((id, expr))
     }
 
     fn count_mismatch<T>(&mut self, span: Span, found: usize, names: &[(&str, Span)]) -> Res<T> {

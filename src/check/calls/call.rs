@@ -383,12 +383,21 @@ impl Body<'_, '_> {
         let function = &self.c.output.functions[callee];
         self.summary.by_block |= function.by_block;
         self.summary.by_thread |= function.by_thread;
-        let returned = function.returned();
+        let (returned, nested) = (function.returned(), function.nested.clone());
         let call = Call { callee, args: values, by_ref, test, span };
         Ok(match returned.as_slice() {
             [ty] if !matches!(ty, Type::Local(_)) => {
                 let result = Expr::new(ExprKind::Call(call), self.c.bounded(*ty, span)?, span);
                 Operand::Value(self.wrap(lost, result))
+            }
+            types if !nested.is_empty() && lost.is_empty() => {
+                let Operand::Tuple(flat) = self.results_of(call, types, span)? else { return Err(Reported) };
+                let mut flat = flat.into_iter();
+                let item = |length: Option<usize>| match length {
+                    Some(length) => Some(Operand::Tuple(flat.by_ref().take(length).collect())),
+                    None => flat.next(),
+                };
+                Operand::Tuple(nested.into_iter().filter_map(item).collect())
             }
             _ if !lost.is_empty() => return Err(self.unkept(&definition, &signature, span)),
             types if types.iter().any(|ty| matches!(ty, Type::Local(LocalArrayType { block: true, .. }))) => {

@@ -165,6 +165,7 @@ impl Checker<'_> {
             locals: locals.into_iter().collect(),
             param_count,
             results,
+            nested: Vec::new(),
             accumulators: Vec::new(),
             by_ref: Vec::new(),
             arrays: Vec::new(),

@@ -382,6 +382,7 @@ impl<'a> Body<'_, 'a> {
             locals,
             param_count,
             results: Vec::new(),
+            nested: Vec::new(),
             accumulators,
             by_ref: Vec::new(),
             arrays: Vec::new(),

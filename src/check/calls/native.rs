@@ -129,6 +129,7 @@ impl Checker<'_> {
             locals,
             param_count,
             results,
+            nested: Vec::new(),
             accumulators: Vec::new(),
             by_ref: Vec::new(),
             arrays: Vec::new(),

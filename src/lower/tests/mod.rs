@@ -73,6 +73,7 @@ impl Fun {
                 locals,
                 param_count: params.len() as u32,
                 results: results.to_vec(),
+                nested: Vec::new(),
                 accumulators: Vec::new(),
                 by_ref: Vec::new(),
                 arrays: Vec::new(),
