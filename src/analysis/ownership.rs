@@ -255,9 +255,9 @@ fn fixed(function: &Function, known: &IndexFacts, guards: &[Guard]) -> BTreeMap<
     found
 }
 
-/// The coordinate that is known, and what it is, where `32 * coordinate + k` with k below 32 is this
-/// number: the thread of a block, counted through the launch. (Its product does not overflow: the
-/// launch has no more threads than an integer can number.)
+/// The coordinate that is known, and what it is, where `32 * coordinate + k` with k below 32 is a
+/// certain number: the thread of a block, counted through the launch. (Its product does not
+/// overflow: a launch has no more threads than an integer can number.)
 fn fixed_within(function: &Function, known: &IndexFacts, value: ValueId, number: ValueId) -> Option<(u8, i128)> {
     let number = function.as_const(number)?.as_int()?;
     let form = Forms { function, known, overflows: true }.form(value);

@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use crate::diag::policy::asks_for_gradient;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{AtomicOp, Derivative, FuncId, Function, Module, Op, ValueId};
-use crate::source::{FileId, SourceMap};
+use crate::library::Library;
+use crate::source::{FileId, SourceFile, SourceMap};
 
 /// What is known of the functions of a module.
 pub(super) struct Quiet<'a> {
@@ -49,7 +50,12 @@ impl<'a> Quiet<'a> {
             }
         });
         let (asks, sources) = (&mut self.asks, self.sources);
-        files.into_iter().any(|file| *asks.entry(file).or_insert_with(|| asks_for_gradient(&sources.file(file).text)))
+        // Nothing is said of what is inlined of the library.
+        let of_file = |file: &SourceFile| {
+            let library = file.path.to_str().is_some_and(|path| Library::text(path).is_some());
+            !library && asks_for_gradient(&file.text)
+        };
+        files.into_iter().any(|file| *asks.entry(file).or_insert_with(|| of_file(sources.file(file))))
     }
 }
 
