@@ -208,22 +208,29 @@ def _summary(package, definitions, states) -> str:
 
 
 def _definitions(package, found) -> list[dict]:
-    """Each kernel that the package's files define, and what is known of it: of all its overloads and copies."""
+    """Each kernel that the package's files define, and what is known of it: of all its overloads and copies, or by reading."""
     met = collections.defaultdict(list)
     for kernel in found["kernels"]:
         met[os.path.realpath(kernel["file"])].append(kernel)
     made = []
     for path in _files(package):
-        own, unmet = met.get(os.path.realpath(path), []), []
+        own, unmet, doubtful = met.get(os.path.realpath(path), []), [], []
         for name, first, last in _kernels_in(path):
             copies = [kernel for kernel in own if first <= kernel["line"] <= last]
             place = {"kernel": name, "file": path, "line": first, "last": last}
-            if copies:
-                made.append(place | _state(copies))
-            else:
+            if not copies:
                 unmet.append(place)
-        if unmet:
-            made += _by_reading(path, unmet)
+            elif (known := _state(copies))["state"] in ("only Warp", "types unknown"):
+                doubtful.append(place | known)
+            else:
+                made.append(place | known)
+        if not unmet and not doubtful:
+            continue
+        # Launches in the file may tell the types, and kc reads what can't be recorded: native snippets.
+        read = _by_reading(path, [*unmet, *doubtful])
+        made += read[: len(unmet)]
+        for known, other in zip(doubtful, read[len(unmet) :]):
+            made.append(other if other["state"] == "compiles by reading" else known)
     return made
 
 

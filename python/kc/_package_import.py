@@ -231,7 +231,8 @@ def _text(folder, kernel) -> dict:
     if kernel.is_generic:
         return known | {"generic": True}
     try:
-        text, name, places = text_of(kernel)
+        options = kernel.module.options | (kernel.options or {})
+        text, name, places = text_of(kernel, backward=bool(options.get("enable_backward", True)))
     except Exception as error:
         return known | {"why": str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__}
     known |= {"text": text, "places": places, "name": name}

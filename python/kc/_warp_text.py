@@ -32,14 +32,14 @@ class Refused(Exception):
     """The kernel uses what only Warp has."""
 
 
-def text_of(kernel, block_dim=1, device="cpu"):
+def text_of(kernel, block_dim=1, device="cpu", backward=True):
     """The source text of a kernel whose types are known, the kernel's name in it, and which line of which file each of its lines
-    comes from; for blocks of so many threads.
+    comes from; for blocks of so many threads. Without `backward` the text says that it has no gradient.
     """
     options = kernel.module.resolved_options.get(block_dim) or {}
     text = _Text(asserts=(options.get("mode") or wp.config.mode) == "debug", on_host=device == "cpu")
     name = text.unique(kernel.key)
-    body = text.definition(kernel.adj, "@wp.kernel", name)
+    body = text.definition(kernel.adj, "@wp.kernel" if backward else "@wp.kernel(enable_backward=False)", name)
     head = ["from typing import Any", "import warp as wp", *text.aliases]
     places, line = {}, len(head) + 1
     for part in (*text.parts, body):

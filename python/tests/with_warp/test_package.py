@@ -81,6 +81,30 @@ FILES = {
 
             return late
     """,
+    "read.py": """
+        from typing import Any
+        import warp as wp
+
+        wp.set_module_options({"enable_backward": False})
+
+        @wp.func_native("return __float_as_int(x);")
+        def bits(x: float) -> int: ...
+
+        @wp.kernel
+        def native(x: wp.array(dtype=float), y: wp.array(dtype=int)):
+            y[wp.tid()] = bits(x[wp.tid()])
+
+        @wp.kernel
+        def swaps(x: wp.array(dtype=float)):
+            wp.atomic_cas(x, 0, 1.0, 2.0)
+
+        @wp.kernel
+        def in_a_function(x: wp.array(dtype=Any)):
+            x[wp.tid()] = x[wp.tid()] + x[wp.tid()]
+
+        def run():
+            wp.launch(in_a_function, dim=2, inputs=[wp.zeros(2, dtype=wp.float64)])
+    """,
     "broken.py": "import a_module_that_is_not_there\n",
     "ends.py": "import sys\nsys.exit(4)\n",
     "dies.py": "import os\nos.abort()\n",
@@ -131,9 +155,10 @@ def test_kernels_have_the_types_that_python_gives_them(checked):
     ran, report = checked
     assert states(report) == {
         "scale": "compiles", "wrong": "error", "unused": "types unknown", "apply": "compiles", "late": "types unknown",
-        "plain": "compiles by reading", "deep": "compiles", "launched": "compiles",
+        "plain": "compiles by reading", "deep": "compiles", "launched": "compiles", "native": "compiles by reading",
+        "swaps": "compiles", "in_a_function": "compiles by reading",
     }
-    assert "many: 8 kernels: 5 compile (1 of them by reading), 1 have errors, 2 have no types before they are launched" in ran.stdout
+    assert "many: 11 kernels: 8 compile (3 of them by reading), 1 have errors, 2 have no types before they are launched" in ran.stdout
 
 
 def test_errors_are_at_the_lines_of_the_package(checked, package):
