@@ -71,13 +71,15 @@ fn may_fail(module: &Module, function: &Function) -> bool {
     let (mut used, mut changed, mut fails) = (IdSet::default(), Vec::new(), function.native.is_some());
     function.walk(function.entry, &mut |_, inst| {
         inst.op.for_each_operand(|operand| _ = used.insert(operand));
-        match &inst.op {
-            Op::Atomic { op: AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange, value, .. } => fails |= floats(*value),
-            Op::Atomic { value, .. } if floats(*value) => changed.extend(inst.results.iter().copied()),
-            Op::AtomicCas { new, .. } => fails |= floats(*new),
-            Op::Bitcast(_) => fails = true,
-            _ => {}
+        if let Op::Atomic { op, value, .. } = &inst.op
+            && floats(*value)
+        {
+            fails |= matches!(op, AtomicOp::Min | AtomicOp::Max | AtomicOp::Exchange);
+            changed.extend(inst.results.iter().copied());
+        } else if let Op::AtomicCas { new, .. } = &inst.op {
+            fails |= floats(*new);
         }
+        fails |= matches!(inst.op, Op::Bitcast(_));
     });
     fails || changed.iter().any(|result| used.contains(result))
 }
