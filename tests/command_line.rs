@@ -273,6 +273,37 @@ fn warnings_of_gradients_are_for_files_that_ask_for_one() {
     assert_eq!(format!("{}{}", told.out, told.err).matches("warning[W0606]").count(), 1);
 }
 
+/// `kc check` leaves out the gradients of which nothing is to be said; errors are for every file.
+#[test]
+fn errors_of_gradients_are_for_all_files() {
+    let said = |lines: &str, gradient: &str| {
+        let body = lines.replace('\n', "\n    ");
+        let arrays = "x: wp.array(dtype=float), y: wp.array(dtype=float)";
+        let text = format!(
+            "import warp as wp\n\n\n@wp.func\ndef f({arrays}, i: int):\n    {body}\n\n\n\
+             @wp.kernel{gradient}\ndef k({arrays}):\n    i = wp.tid()\n    f(x, y, i)\n\n\n\
+             @wp.kernel{gradient}\ndef l({arrays}):\n    i = wp.tid()\n    {body}\n"
+        );
+        let folder = Folder::new(&[("a.py", &text)]);
+        folder.kc(&["check", "a.py", "--format", "short"]).out
+    };
+    let bad = [
+        ("wp.atomic_cas(y, 0, x[i], 2.0)", "E0601"),
+        ("old = wp.atomic_add(y, 0, x[i])\ny[i + 1] = old", "E0601"),
+        ("wp.atomic_add(y, 0, x[i])\nwp.atomic_max(y, 0, x[i])", "E0601"),
+        ("wp.atomic_exch(y, 0, x[i])", "E0601"),
+        ("y[i] = wp.cast(wp.cast(x[i], wp.int32) + 1, wp.float32)", "E0605"),
+    ];
+    for (lines, code) in bad {
+        let found = said(lines, "");
+        assert!(found.contains(code), "{lines}: {found}");
+        assert_eq!(said(lines, "(enable_backward=False)"), "", "{lines}");
+    }
+    for lines in ["wp.atomic_add(y, 0, wp.sin(x[i]))", "y[0] = wp.pow(x[i], 3.0)", "wp.atomic_max(y, 0, x[i])"] {
+        assert!(!said(lines, "").contains("E06"), "{lines}");
+    }
+}
+
 /// Threads that a condition chooses, by a coordinate or by a remainder.
 #[test]
 fn chosen_threads_store_where_a_run_decides() {

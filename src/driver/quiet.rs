@@ -28,7 +28,12 @@ impl<'a> Quiet<'a> {
 
     /// Whether nothing is to be said of the gradient of a kernel.
     pub(super) fn is_quiet(&mut self, kernel: FuncId) -> bool {
-        self.module.reached_from(kernel).into_iter().all(|id| !self.speaks(id))
+        // What the library's own rules stand for is not looked into.
+        let has_body = |function: &Function| match function.derivative {
+            Derivative::Rule { .. } | Derivative::Zero(_) => !function.library,
+            _ => true,
+        };
+        self.module.reached_through(kernel, has_body).into_iter().all(|id| !self.speaks(id))
     }
 
     fn speaks(&mut self, id: FuncId) -> bool {
@@ -64,7 +69,6 @@ fn may_fail(module: &Module, function: &Function) -> bool {
     match function.derivative {
         Derivative::Body => {}
         Derivative::Zero(_) => return false,
-        Derivative::Rule { .. } if function.library => return false,
         _ => return true,
     }
     let floats = |value: ValueId| function.ty(value).holds_floats(&module.structs);
