@@ -4,7 +4,8 @@
 //! A read under a condition of its own is left alone: the condition may be what tells that the
 //! variable was assigned. Such a condition is also one before it on whose other way the function
 //! or loop is left, and the left side of `and` or `or`. Inside `if k == 1 or k == 2`, the way past
-//! `if k == 1` and `elif k == 2` is none.
+//! `if k == 1` and `elif k == 2` is none; so is that past three or more such comparisons of one
+//! value, which name the kinds that there are.
 
 use super::Subject;
 use crate::check::messages;
@@ -12,7 +13,11 @@ use crate::check::tree::*;
 use crate::check::visit;
 use crate::diag::Diagnostic;
 use crate::ids::Id;
+use crate::ir::CompareOp;
 use crate::source::Span;
+
+/// So many comparisons of a value with numbers are taken to name all that it may be.
+const KINDS: usize = 3;
 
 /// The variables that every way to here has assigned. None: no way leads here.
 type Set = Option<Vec<bool>>;
@@ -29,6 +34,7 @@ pub(super) fn check(subject: &Subject, found: &mut Vec<Diagnostic>) {
         exits: Vec::new(),
         one_of: Vec::new(),
         failed: Vec::new(),
+        arms: Vec::new(),
         found,
     };
     walk.first.resize(function.locals.len(), None);
@@ -48,10 +54,26 @@ struct Walk<'a, 'f> {
     /// The texts of conditions of which one holds here, and of those that do not.
     one_of: Vec<Vec<&'a str>>,
     failed: Vec<&'a str>,
+    /// The texts of values that were compared with numbers, and are others here.
+    arms: Vec<&'a str>,
     found: &'f mut Vec<Diagnostic>,
 }
 
-impl Walk<'_, '_> {
+impl<'a> Walk<'a, '_> {
+    /// The value that a condition compares with one number, or with some.
+    fn arm(&self, condition: &Expr) -> Option<&'a str> {
+        match &condition.kind {
+            ExprKind::Compare(CompareOp::Eq, left, right) if right.as_number().is_some() => {
+                Some(self.subject.text(left.span))
+            }
+            ExprKind::Or(parts) => {
+                let first = self.arm(parts.first()?)?;
+                parts.iter().all(|part| self.arm(part) == Some(first)).then_some(first)
+            }
+            _ => None,
+        }
+    }
+
     fn block(&mut self, body: &[Stmt]) {
         let depth = self.blocks.len();
         for stmt in body {
@@ -97,11 +119,18 @@ impl Walk<'_, '_> {
                 self.failed.push(text);
                 let holds = |text: &&str| !self.failed.contains(text);
                 let none = self.one_of.iter().any(|one| !one.is_empty() && !one.iter().any(holds));
+                let arm = self.arm(condition);
+                self.arms.extend(arm);
+                let kinds = arm.map_or(0, |arm| self.arms.iter().filter(|&&other| other == arm).count());
+                let none = none || otherwise.is_empty() && kinds >= KINDS;
                 if none {
                     self.set = None;
                 }
                 self.nested(otherwise);
                 self.failed.pop();
+                if arm.is_some() {
+                    self.arms.pop();
+                }
                 if !none && after_then.is_none() != self.set.is_none() {
                     // What follows in the block is under the condition.
                     self.next += 1;
