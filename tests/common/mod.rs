@@ -66,20 +66,12 @@ pub fn assert_ptx(ptx: &str, arch: &str) {
     }
 }
 
-/// The bytes of stack that NVRTC gets.
-const NVRTC_STACK: usize = 256 << 20;
-
 /// Compiles CUDA C++ to PTX with NVRTC, without any include path; the error holds the compiler's
 /// log.
 pub fn compile_cuda(text: &str, arch: &str) -> Result<String, String> {
     static NVRTC: OnceLock<Nvrtc> = OnceLock::new();
     let nvrtc = NVRTC.get_or_init(|| Nvrtc::open(&tool("KC_NVRTC", "lib/libnvrtc.so.13")));
-    // Some programs in some thousands end the process on the stack that threads of tests have.
-    std::thread::scope(|scope| {
-        let compile = || nvrtc.compile(text, &[&format!("--gpu-architecture={arch}")]);
-        let thread = std::thread::Builder::new().stack_size(NVRTC_STACK).spawn_scoped(scope, compile);
-        thread.expect("a thread").join().expect("NVRTC ends")
-    })
+    nvrtc.compile(text, &[&format!("--gpu-architecture={arch}")])
 }
 
 /// Fails the test, with the text, unless NVRTC accepts `text` for `arch`; gives the PTX.

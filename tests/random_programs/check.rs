@@ -3,7 +3,8 @@
 //! NaN it is stays open.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use kc::abi::{HostStatus, LaunchBounds};
@@ -41,8 +42,8 @@ pub enum Way {
     SimLean,
     /// CUDA text as C++; programs that are exact.
     Cuda,
-    /// The same text as NVRTC compiles it, on the simulator. NVRTC 13.0 ends the process with one
-    /// program in some thousands, so that only a run that names it takes this way.
+    /// The same text as NVRTC compiles it in a process of its own, which NVRTC 13.0 ends with one
+    /// program in some thousands; on the simulator.
     Nvrtc,
     /// A real one, through its driver. Only a run that names it takes this way.
     Gpu,
@@ -75,7 +76,7 @@ impl Way {
 
     /// Those that any machine has.
     pub fn usual() -> Vec<Way> {
-        Way::ALL.into_iter().filter(|&way| !matches!(way, Way::Nvrtc | Way::Gpu)).collect()
+        Way::ALL.into_iter().filter(|&way| way != Way::Gpu).collect()
     }
 
     /// As a variable of the environment has it.
@@ -263,9 +264,11 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
     let fail = |mut alive: Vec<&mut Run>, message: String| {
         if let [run] = &mut alive[..] {
             // A block has so much memory.
-            let refused = message.contains(": E0822 ");
-            run.verdict =
-                if refused { Verdict::Refused("E0822".to_string()) } else { Verdict::Wrong(Some(way), message) };
+            let refused = ["E0822", CRASHED].into_iter().find(|why| message.contains(&format!(": {why} ")));
+            run.verdict = match refused {
+                Some(why) => Verdict::Refused(why.to_string()),
+                None => Verdict::Wrong(Some(way), message),
+            };
             return;
         }
         // Each alone tells who it is.
@@ -340,12 +343,44 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
     }
 }
 
-/// The PTX that NVRTC makes of CUDA text whose products it may not fuse.
+/// The PTX that NVRTC makes of CUDA text whose products it may not fuse. A process of its own
+/// compiles it.
 fn nvrtc(module: &Module, kernels: &[FuncId]) -> Result<String, String> {
     let options = CudaOptions { fmad: false, ..CudaOptions::default() };
     let text = emit(module, kernels, &options, &Texts::new(0));
     let text = text.map_err(|error| format!("{} {}", error.code.name(), error.message))?;
-    compile_cuda(&text, Arch::DEFAULT.name)
+    let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let file = folder.path().join("text.cu");
+    let done = std::fs::write(&file, text).and_then(|()| {
+        let mut this = Command::new(std::env::current_exe()?);
+        this.args(["--exact", "a_text_for_another_process"]).env(OF_ANOTHER, &file).output()
+    });
+    let status = done.map_err(|error| error.to_string())?.status;
+    if status.code().is_none() {
+        return Err(format!("{CRASHED} ({status})"));
+    }
+    let read = |name: &str| std::fs::read_to_string(file.with_extension(name)).map_err(|error| error.to_string());
+    match read("ptx") {
+        Ok(ptx) => Ok(ptx),
+        Err(_) => Err(read("log").unwrap_or_else(|_| format!("NVRTC's process: {status}"))),
+    }
+}
+
+/// What is said where NVRTC ends its process.
+const CRASHED: &str = "NVRTC ends its process";
+
+/// The file that a process of [`nvrtc`] compiles.
+const OF_ANOTHER: &str = "KC_PROGRAMS_NVRTC";
+
+/// Compiles a text for the process that asks for it, if one does.
+pub fn compile_for_another() {
+    let Some(file) = std::env::var_os(OF_ANOTHER).map(PathBuf::from) else { return };
+    let text = std::fs::read_to_string(&file).expect("the text");
+    let (name, made) = match compile_cuda(&text, Arch::DEFAULT.name) {
+        Ok(ptx) => ("ptx", ptx),
+        Err(log) => ("log", log),
+    };
+    std::fs::write(file.with_extension(name), made).expect("a file for the result");
 }
 
 fn on_host(host: &HostModule, kernel: FuncId, bounds: &LaunchBounds, arguments: &mut Arguments) -> Result<(), String> {

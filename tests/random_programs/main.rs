@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `KC_PROGRAMS_SEED=N` | begin with the program of this seed |
 //! | `KC_PROGRAMS_COUNT=N` | so many programs |
-//! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda`, `nvrtc`, `gpu`; without it all but the last two |
+//! | `KC_PROGRAMS_WAYS=host,sim` | run them in these ways only: `host`, `unchecked`, `lean`, `plain`, `sim`, `simlean`, `cuda`, `nvrtc`, `gpu`; without it all but the last |
 //! | `KC_PROGRAMS_TURNS=1` | each file in one of the ways only, in turn |
 //! | `KC_PROGRAMS_FILE=N` | so many programs in a file |
 //! | `KC_PROGRAMS_SHOW=1` | print the first one |
@@ -43,7 +43,7 @@ mod tree;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
 
-use check::{TIMES, Verdict, Way, check};
+use check::{TIMES, Verdict, Way, check, compile_for_another};
 use generate::program;
 use rayon::prelude::*;
 use shrink::shrink;
@@ -87,7 +87,7 @@ fn programs_give_the_same_bits_everywhere() {
     same_bits(program, COUNT);
 }
 
-/// A few programs through NVRTC: more of them where `KC_PROGRAMS_WAYS=nvrtc` asks for it.
+/// NVRTC has exact programs to compare.
 #[test]
 fn cuda_text_gives_the_same_bits_through_nvrtc() {
     let programs: Vec<Program> = (FIRST..FIRST + FILE).map(program).collect();
@@ -96,6 +96,12 @@ fn cuda_text_gives_the_same_bits_through_nvrtc() {
     let wrong: Vec<&Verdict> = verdicts.iter().filter(|verdict| matches!(verdict, Verdict::Wrong(..))).collect();
     assert!(wrong.is_empty(), "{wrong:?}");
     assert!(compared >= 3, "only {compared} programs are exact");
+}
+
+/// What [`check`] starts this program for: NVRTC may end the process that it is in.
+#[test]
+fn a_text_for_another_process() {
+    compile_for_another();
 }
 
 #[test]
