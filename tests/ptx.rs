@@ -102,7 +102,12 @@ fn run(path: &Path, device: &'static dyn Device, schedules: u32) -> Finished {
     let mut compile = |wanted: &Wanted| {
         let request = Request {
             kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
-            gradients: Gradients { backward: wanted.gradient_of.is_some(), store: None, parameters: true },
+            gradients: Gradients {
+                backward: wanted.gradient_of.is_some(),
+                store: None,
+                parameters: true,
+                ..Gradients::default()
+            },
             same_arrays: wanted.same_arrays.clone(),
             block_threads: wanted.block_threads,
             ..Request::default()
