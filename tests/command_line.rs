@@ -273,7 +273,7 @@ fn warnings_of_gradients_are_for_files_that_ask_for_one() {
     assert_eq!(format!("{}{}", told.out, told.err).matches("warning[W0606]").count(), 1);
 }
 
-/// `kc check` leaves out the gradients of which nothing is to be said; errors are for every file.
+/// `kc check` leaves out gradients where it would say nothing; errors are for every file.
 #[test]
 fn errors_of_gradients_are_for_all_files() {
     let said = |lines: &str, gradient: &str| {
