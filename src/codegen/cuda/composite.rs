@@ -5,8 +5,8 @@ use super::helpers::Helper;
 use super::prelude::Prelude;
 use super::print::{Variables, expression};
 use super::scalar;
-use super::tree::{Expr, Infix, Var};
-use super::types::{component, has_named_components, scalar_name, type_name};
+use super::tree::{Expr, Infix, Stmt, Var};
+use super::types::{VarData, component, has_named_components, scalar_name, type_name};
 use super::wrapping;
 use crate::ir::{AtomicOp, BinaryOp, CompareOp, UnaryOp};
 use crate::types::{Scalar, StructTable, Type};
@@ -166,6 +166,22 @@ pub fn declare_compound(op: Infix, ty: Type, structs: &StructTable, prelude: &mu
     prelude.function(format!("template <typename B> {name} &operator{symbol}=({name} &a, B b)"), |_| {
         format!("{{ return a = a {symbol} b; }}")
     });
+}
+
+/// Declares what updates of variables need that only came about as statements took their shape.
+pub fn declare_updates(stmts: &[Stmt], vars: &[VarData], structs: &StructTable, prelude: &mut Prelude) {
+    for stmt in stmts {
+        if let Stmt::Assign { var, value: Expr::Infix(op, a, _), .. } = stmt
+            && op.has_assignment()
+            && **a == Expr::Var(*var)
+        {
+            match vars[var.0 as usize].ty {
+                Type::Scalar(s) if !scalar::is_half(s) => {}
+                ty => declare_compound(*op, ty, structs, prelude),
+            }
+        }
+        stmt.bodies().into_iter().for_each(|body| declare_updates(body, vars, structs, prelude));
+    }
 }
 
 pub fn unary(op: UnaryOp, ty: Type, a: Expr, structs: &StructTable, prelude: &mut Prelude) -> Expr {

@@ -10,7 +10,7 @@ use super::prelude::{ArrayMember, Prelude};
 use super::remarks::comment_line;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{VarData, identifier, type_name};
-use super::{TextContext, block_memory, declarations, names, print, shape};
+use super::{TextContext, block_memory, composite, declarations, names, print, shape};
 use crate::abi;
 use crate::codegen::shadow::{self, Shadow};
 use crate::ids::IdList;
@@ -61,6 +61,7 @@ pub fn function(
     }
     let is_reverse = function.phase == Phase::Backward;
     shape::run(&mut body.stmts, body.vars.len(), function.is_kernel(), is_reverse);
+    composite::declare_updates(&body.stmts, &body.vars, structs, prelude);
     declarations::declare(&mut body.stmts, &declared, body.vars.len());
     if body.thread.is_some() && !body.returns_in_loop {
         replace_returns(&mut body.stmts);

@@ -207,6 +207,10 @@ pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, pr
             let e = operator(Infix::Mul, s, a, b, prelude);
             narrow(s, e, prelude)
         }
+        // By a power of two it would be such a product.
+        BinaryOp::Div if !prelude.fmad && matches!(s, Scalar::F32 | Scalar::F64) => {
+            Expr::call(if s == Scalar::F32 { "__fdiv_rn" } else { "__ddiv_rn" }, [a, b])
+        }
         BinaryOp::Div if s.is_float() => operator(Infix::Div, s, a, b, prelude),
         BinaryOp::Rem if s.is_float() => math_call("fmod", s, vec![a, b], prelude),
         BinaryOp::FloorDiv if s.is_float() => {
