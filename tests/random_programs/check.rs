@@ -12,7 +12,7 @@ use kc::codegen::cuda::{CudaOptions, Texts, emit};
 use kc::codegen::llvm::{
     Arch, ArrayLayout, Atomics, Checks, Cpu, Grid, HostModule, HostOptions, Opt, Prints, PtxOptions, TensorCores,
 };
-use kc::diag::Level;
+use kc::diag::{Code, Diagnostic, Level};
 use kc::driver::{Compiler, Request};
 use kc::ir::interp::{Outcome, run_kernel};
 use kc::ir::{BlockThreads, FuncId, Module};
@@ -339,7 +339,7 @@ fn compare_way(runs: &mut [Run], module: &Module, way: Way) {
     };
     for (run, code) in alive.into_iter().zip(codes) {
         let (bounds, block_dim) = (run.bounds, run.program.block_dim);
-        run.compare(way, module, &mut |arguments| on_simulator(module, &code, &bounds, block_dim, arguments));
+        run.compare(way, module, &mut |arguments| on_simulator(module, &code, way, (&bounds, block_dim), arguments));
     }
 }
 
@@ -437,15 +437,17 @@ fn memory_of(arguments: &Arguments) -> Vec<(u64, u64)> {
 fn on_simulator(
     module: &Module,
     code: &Kernel,
-    bounds: &LaunchBounds,
-    block_dim: u32,
+    way: Way,
+    (bounds, block_dim): (&LaunchBounds, u32),
     arguments: &mut Arguments,
 ) -> Result<(), String> {
     let memory = memory_of(arguments);
     let job = Job { block_dim, memory: &memory, ..Job::new(*bounds, arguments.block.as_ptr().cast(), 1) };
+    // What NVRTC copies has bytes between the members of structs, which nobody writes (13004356).
+    let counts = |finding: &&Diagnostic| way != Way::Nvrtc || finding.code != Code::E1112;
     // SAFETY: the block describes memory that `arguments` own.
     let report = unsafe { code.run(module, &job) }.map_err(|e| format!("{} {}", e.code.name(), e.message))?;
-    match (report.trap, report.findings.first()) {
+    match (report.trap, report.findings.iter().find(counts)) {
         (Some(trap), _) => Err(format!("the simulator traps: {:?}", trap.kind)),
         (None, Some(finding)) => Err(format!("{} {}", finding.code.name(), finding.message)),
         (None, None) => Ok(()),
