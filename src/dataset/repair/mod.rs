@@ -105,13 +105,12 @@ pub fn make(sample: &Sample, candidate: u64, options: &Options, compiler: &Compi
     let trial =
         Trial { plan: &sample.plan, step: sample.plan.steps.first()?, seed, compiler, in_cuda: options.emit.cuda };
     // Few programs have a barrier: these often lose one.
-    if text.contains("wp.tile_") && options.emit.cuda && random.chance(50) {
-        if let Some(shown) = trial.without_barrier(&mut random) {
-            let note = "a `__syncthreads()` is missing: threads read shared memory before others have written it, \
-                        or write it before others have read it";
-            let fault = Fault::of_cuda("missing-barrier", note);
-            return Some(row(sample, text, candidate, options, Class::Race, &fault, &shown, &mut random));
-        }
+    let loses = text.contains("wp.tile_") && options.emit.cuda && random.chance(50);
+    if let Some(shown) = loses.then(|| trial.without_barrier(&mut random)).flatten() {
+        let note = "a `__syncthreads()` is missing: threads read shared memory before others have written it, or \
+                    write it before others have read it";
+        let fault = Fault::of_cuda("missing-barrier", note);
+        return Some(row(sample, text, candidate, options, Class::Race, &fault, &shown, &mut random));
     }
     let mut classes = Class::ALL.to_vec();
     while !classes.is_empty() {
