@@ -1,5 +1,7 @@
 """Indexed arrays: an array seen through lists of indices."""
 
+from typing import Any
+
 import numpy as np
 import warp as wp
 
@@ -42,6 +44,18 @@ def held(h: Holder, out: wp.array(dtype=float)):
     h.part[i] += 1.0
 
 
+@wp.func
+def doubled(a: "wp.indexedarray(dtype=Any)", i: int):
+    return a[i] + a[i]
+
+
+@wp.kernel
+def of_any(a: wp.indexedarray(dtype=float), n: wp.indexedarray(dtype=int), out: wp.array(dtype=float), whole: wp.array(dtype=int)):
+    i = wp.tid()
+    out[i] = doubled(a, i)
+    whole[i] = doubled(n, i)
+
+
 def cases():
     data = np.arange(8, dtype=np.float32) + np.float32(0.5)
     chosen = np.array([6, 0, 3], dtype=np.int32)
@@ -55,6 +69,11 @@ def cases():
     yield case(
         "pick", 1, dict(a=dict(data=data, indices_0=None), out=np.zeros(8), sizes=np.zeros(3)),
         dict(out=np.float32([data[0] * 2 + data[7]] + [0] * 7), sizes=[8, 8, 9]), id="pick_all",
+    )
+    counts = np.arange(8, dtype=np.int32) * 7
+    yield case(
+        "of_any", 3, dict(a=dict(data=data, indices_0=chosen), n=dict(data=counts, indices_0=None), out=np.zeros(3), whole=np.zeros(3)),
+        dict(out=data[chosen] * np.float32(2), whole=counts[:3] * 2),
     )
     grid = np.arange(20, dtype=np.float32).reshape(4, 5)
     columns = np.array([4, 1], dtype=np.int32)

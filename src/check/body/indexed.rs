@@ -10,6 +10,7 @@ use crate::check::Checker;
 use crate::check::body::Body;
 use crate::check::messages;
 use crate::check::tree::{Expr, ExprKind, Step, ViewIndex};
+use crate::check::types::pattern::{Bindings, Pattern};
 use crate::check::types::value::{Operand, Res, cast_to};
 use crate::source::Span;
 use crate::syntax::ast;
@@ -32,6 +33,17 @@ impl Checker<'_> {
         let id = self.output.structs.push(StructDef { name, fields });
         self.output.indexed.push((id, array));
         Type::Struct(id)
+    }
+
+    /// Whether a value of a type fits a parameter; binds the variables of its pattern.
+    pub fn fits(&self, pattern: &Pattern, ty: Type, bindings: &mut Bindings) -> bool {
+        match pattern {
+            Pattern::Indexed(element, ndim) => self
+                .as_indexed(ty)
+                .is_some_and(|array| array.ndim == *ndim && element.matches(array.element.into(), bindings)),
+            Pattern::Ref(inner) => self.fits(inner, ty, bindings),
+            pattern => pattern.matches(ty, bindings),
+        }
     }
 
     /// Element and rank, if a type is that of an indexed array.

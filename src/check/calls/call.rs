@@ -312,7 +312,7 @@ impl Body<'_, '_> {
                 }
                 (_, Pattern::Function | Pattern::Type(_)) => return None,
                 (Operand::Value(expr), pattern) => {
-                    if !pattern.matches(expr.ty, &mut bindings) {
+                    if !self.c.fits(pattern, expr.ty, &mut bindings) {
                         return None;
                     }
                 }

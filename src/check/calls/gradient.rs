@@ -152,7 +152,7 @@ impl Checker<'_> {
         let fits = signature.params.iter().zip(&of.args).all(|(param, arg)| match (&param.pattern, arg) {
             (Pattern::Function, arg) => matches!(arg, InstanceArg::Function(_)),
             (Pattern::Type(inner), InstanceArg::Word(ty)) => inner.matches(*ty, &mut bindings),
-            (pattern, InstanceArg::Type(ty)) => pattern.matches(*ty, &mut bindings),
+            (pattern, InstanceArg::Type(ty)) => self.fits(pattern, *ty, &mut bindings),
             _ => false,
         });
         fits.then_some(bindings)

@@ -176,7 +176,7 @@ impl Body<'_, '_> {
                 }
                 _ => continue,
             };
-            if param.pattern.matches(ty, &mut bindings) {
+            if self.c.fits(&param.pattern, ty, &mut bindings) {
                 continue;
             }
             let wanted = match param.pattern.resolve(&bindings) {

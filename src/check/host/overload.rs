@@ -120,7 +120,7 @@ impl Checker<'_> {
                 GivenTypes::Launch(lists) => {
                     let scope = overload.scope.unwrap_or(definition.scope);
                     let (types, _) = self.quietly(|c| c.within(scope, |c| c.launch_types(&signature, lists)));
-                    let Some(types) = types.filter(|types| fits(&signature, types)) else { continue };
+                    let Some(types) = types.filter(|types| self.all_fit(&signature, types)) else { continue };
                     self.resolved(definition, |c| c.kernel_for(definition, types, overload.span))
                 }
                 GivenTypes::Types(named) => {
@@ -144,7 +144,7 @@ impl Checker<'_> {
                     let scope = overload.scope.unwrap_or(definition.scope);
                     let types = self.within(scope, |c| c.computed_types(list));
                     let Some(types) = types.and_then(|named| complete(&signature, &named)) else { continue };
-                    if !fits(&signature, &types) {
+                    if !self.all_fit(&signature, &types) {
                         let (kernel, shown) = (definition.ast.name.text.clone(), self.types_text(&types));
                         let place = definition.ast.name.span;
                         self.report(messages::host::overload_does_not_fit(&kernel, &shown, overload.span, place));
@@ -284,7 +284,7 @@ impl Checker<'_> {
                     return Err(self.report(messages::host::overload_incomplete(kernel, &param.name, overload.span)));
                 }
             };
-            if !param.pattern.matches(ty, &mut bindings) {
+            if !self.fits(&param.pattern, ty, &mut bindings) {
                 let (wanted, found) = (param.pattern.display(&self.output.structs), self.show(ty));
                 let kernel = &definition.ast.name.text;
                 return Err(self.report(messages::host::overload_type(
@@ -301,11 +301,17 @@ impl Checker<'_> {
         Ok(types)
     }
 
+    /// Whether a launch with arguments of these types can be.
+    fn all_fit(&self, signature: &Signature, types: &[Type]) -> bool {
+        let mut bindings = Bindings::default();
+        signature.params.iter().zip(types).all(|(param, ty)| self.fits(&param.pattern, *ty, &mut bindings))
+    }
+
     fn kernel_for(&mut self, definition: &Arc<Definition>, types: Vec<Type>, span: Span) -> Res<FnId> {
         let signature = self.signature(definition)?;
         let mut bindings = Bindings::default();
         for (param, ty) in signature.params.iter().zip(&types) {
-            param.pattern.matches(*ty, &mut bindings);
+            self.fits(&param.pattern, *ty, &mut bindings);
         }
         let args = types.into_iter().map(InstanceArg::Type).collect();
         self.instance(definition, args, bindings, span)
@@ -332,7 +338,7 @@ impl Checker<'_> {
             let InstanceArg::Type(ty) = arg else { continue };
             let ty = match ty {
                 Type::Array(array) => array.element.into(),
-                ty => *ty,
+                ty => self.as_indexed(*ty).map_or(*ty, |array| array.element.into()),
             };
             if !param.pattern.is_exact() && !seen.contains(&ty) {
                 seen.push(ty);
@@ -391,10 +397,4 @@ fn host_type(value: &Operand) -> Option<Type> {
         Operand::Value(expr) => Some(expr.ty).filter(|ty| !matches!(ty, Type::Local(_))),
         _ => None,
     }
-}
-
-/// Whether a launch with arguments of these types can be.
-fn fits(signature: &Signature, types: &[Type]) -> bool {
-    let mut bindings = Bindings::default();
-    signature.params.iter().zip(types).all(|(param, ty)| param.pattern.matches(*ty, &mut bindings))
 }

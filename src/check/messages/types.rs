@@ -139,11 +139,6 @@ pub(in crate::check) fn quoted_element(at: Span) -> Diagnostic {
     Diagnostic::new(Code::E0310, "a type of elements does not stand in quotes").label(at, "this is a text, and no type")
 }
 
-/// An indexed array is generic.
-pub(in crate::check) fn open_indexed_array(at: Span) -> Diagnostic {
-    Diagnostic::new(Code::E0408, "generic `indexedarray` is not supported").label(at, "its element type is open")
-}
-
 /// The length of a vector or matrix is out of range.
 pub(in crate::check) fn length_of_vector(length: i128, at: Span) -> Diagnostic {
     Diagnostic::new(Code::E0317, format!("a vector or matrix cannot have {length} components in a direction"))

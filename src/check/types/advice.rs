@@ -62,7 +62,7 @@ impl Body<'_, '_> {
         let types = given.iter().map(ty).collect::<Option<Vec<Type>>>()?;
         let fits = |order: &[usize]| {
             let mut bindings = Bindings::default();
-            order.iter().zip(&signature.params).all(|(&k, param)| param.pattern.matches(types[k], &mut bindings))
+            order.iter().zip(&signature.params).all(|(&k, param)| self.c.fits(&param.pattern, types[k], &mut bindings))
         };
         let pairs = (0..types.len()).flat_map(|k| (0..k).map(move |j| (j, k)));
         let orders = pairs.filter(|&(j, k)| types[j] != types[k]).map(|(j, k)| {

@@ -359,7 +359,7 @@ impl Checker<'_> {
                 Some(element) => Ok(Pattern::Exact(self.indexed_array(element, ndim))),
                 None => self.not_a_type(span, "an array cannot hold arrays"),
             },
-            _ => Err(self.report(messages::types::open_indexed_array(span))),
+            open => Ok(Pattern::Indexed(Box::new(open), ndim)),
         }
     }
 

@@ -50,6 +50,9 @@ pub enum Pattern {
     Transform(Part),
     /// An array of any rank when `None`.
     Array(Box<Pattern>, Option<u8>),
+    /// An indexed array of this rank, whose elements are open. Its type is a struct: the checker
+    /// knows which ([`fits`](crate::check::Checker::fits)).
+    Indexed(Box<Pattern>, u8),
     /// A tile of any shape.
     Tile(Element),
     /// By reference.
@@ -161,7 +164,12 @@ impl Pattern {
         };
         Some(match self {
             Pattern::Exact(ty) => *ty,
-            Pattern::Any | Pattern::Function | Pattern::Type(_) | Pattern::Unknown | Pattern::Tile(_) => return None,
+            Pattern::Any
+            | Pattern::Function
+            | Pattern::Type(_)
+            | Pattern::Unknown
+            | Pattern::Tile(_)
+            | Pattern::Indexed(..) => return None,
             Pattern::Class(class) => bindings.ty(class.name())?,
             Pattern::Var(name) => bindings.ty(name)?,
             Pattern::Vec(n, p) => Type::Vec(length(n)?, part(p)?),
@@ -214,6 +222,10 @@ impl Pattern {
             Pattern::Array(element, ndim) => {
                 let dims = ndim.filter(|&n| n > 1).map_or(String::new(), |n| format!("{n}d"));
                 format!("array{dims}(dtype={})", element.display(structs))
+            }
+            Pattern::Indexed(element, ndim) => {
+                let dims = if *ndim > 1 { format!("{ndim}d") } else { String::new() };
+                format!("indexedarray{dims}(dtype={})", element.display(structs))
             }
             Pattern::Tile(element) => format!("tile(dtype={})", Type::from(*element).display(structs)),
             Pattern::Ref(inner) => format!("ref[{}]", inner.display(structs)),
