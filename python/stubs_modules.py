@@ -12,7 +12,7 @@ import types
 
 #: The modules, and what of each a hand has written: in place of what is found there.
 MODULES = (
-    "kc.bench", "kc.warp", "kc.warp._linear", "kc.warp.autograd", "kc.warp.optim", "kc.warp.render", "kc.warp.sparse", "kc.warp.types", "kc.warp.utils",
+    "kc.bench", "kc.warp", "kc.warp._linear", "kc.warp.autograd", "kc.warp.geometry", "kc.warp.optim", "kc.warp.render", "kc.warp.sparse", "kc.warp.types", "kc.warp.utils",
 )
 
 #: Modules that a program imports itself: a package has them once anybody did.
@@ -114,10 +114,11 @@ def text_of(name, of_kc) -> str:
     """The stub of a module. `of_kc`: the names that the stub of `kc` has."""
     module = importlib.import_module(name)
     lines, by_hand, taken = [], BY_HAND.get(name, ()), []
+    later = getattr(module, "_LATER", {})
     names = getattr(module, "__all__", None) or [one for one in vars(module) if not one.startswith("_")]
     for one in sorted(names):
         value = getattr(module, one)
-        if isinstance(value, types.ModuleType) and one in ALONE:
+        if one in later or isinstance(value, types.ModuleType) and one in ALONE:
             continue
         if one in by_hand or isinstance(value, types.ModuleType) and not value.__name__.startswith("kc.warp"):
             continue
@@ -134,6 +135,7 @@ def text_of(name, of_kc) -> str:
             lines += written(one, value)
         else:
             taken.append(one)
+    lines += [f"from {name} import {one} as {one}" if one == place else f"{one} = {place}" for one, place in later.items()]
     head = HEAD
     if name == "kc.warp":
         # The kernel language: what `kc` has and this module has not said otherwise.

@@ -6,6 +6,7 @@ programs that need it keep Warp, and run with ``kc.accelerate()``.
 
 from __future__ import annotations
 
+import importlib as _importlib
 import math as _math
 
 import numpy as _np
@@ -105,7 +106,15 @@ def dtype_from_numpy(dtype):
 _OF_KC = frozenset({"accelerate", "report", "compile", "torch"})
 
 
+#: What is loaded when somebody asks for it.
+_LATER = {"geometry": "geometry", "MarchingCubes": "geometry.IsoSurfaceMarchingCubes"}
+
+
 def __getattr__(name):
+    if name in _LATER:
+        module, _, member = _LATER[name].partition(".")
+        value = _importlib.import_module(f"kc.warp.{module}")
+        return getattr(value, member) if member else value
     # The kernel language: types, and functions that kernels call.
     if name.startswith("_") or name in _OF_KC or not hasattr(_kc, name):
         _missing(name)

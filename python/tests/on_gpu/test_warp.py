@@ -162,3 +162,19 @@ def test_a_program_may_ask_for_the_processor():
         assert not wp.is_cuda_available()
     finally:
         wp.config.use_gpus = True
+
+
+@DEVICES
+def test_surfaces_are_those_of_the_host(device):
+    values = np.random.default_rng(5).normal(size=(5, 6, 7)).astype(np.float32)
+    found = []
+    for place in ("cpu", device):
+        field = wp.array(values, dtype=float, device=place, requires_grad=True)
+        tape = wp.Tape()
+        with tape:
+            verts, indices = wp.geometry.IsoSurfaceMarchingCubes.extract(field, 0.2)
+        assert on(verts, place) and on(indices, place)
+        tape.backward(grads={verts: wp.array(np.ones(verts.shape, np.float32)[:, None].repeat(3, 1), dtype=wp.vec3, device=place)})
+        found.append((verts.numpy(), indices.numpy(), field.grad.numpy()))
+    for host, there in zip(*found, strict=True):
+        np.testing.assert_allclose(there, host, rtol=1e-5, atol=1e-6)
