@@ -18,7 +18,7 @@ const BANDS: usize = 8;
 const GRAM: usize = 5;
 
 /// So many equal entries make two programs nearly the same: an estimated similarity of .7.
-const NEAR: usize = 46;
+pub const NEAR: usize = 46;
 
 /// What represents a program's words: in each class of grams by their hash, the least hash (Li,
 /// Owen and Zhang 2012). A class without grams takes the entry of another, drawn from its number
@@ -94,8 +94,9 @@ pub struct Index {
 }
 
 impl Index {
-    /// Adds a sketch unless one is there that is nearly the same; says whether it was added.
-    pub fn add(&mut self, sketch: &Sketch) -> bool {
+    /// Adds a sketch unless one is there that agrees with it in so many entries; says whether it
+    /// was added.
+    pub fn add(&mut self, sketch: &Sketch, most: usize) -> bool {
         let number = self.sketches.len() as u32;
         let keys = sketch.0.chunks(BAND).take(BANDS).enumerate().map(|(band, part)| {
             let words = part.iter().map(|&entry| u64::from(entry));
@@ -105,7 +106,7 @@ impl Index {
         let narrow = sketch.narrow();
         let near = |key: &u32| {
             let found = self.bands.get(key).and_then(|&n| self.sketches.get(n as usize));
-            found.is_some_and(|other| agreement(&narrow, other) >= NEAR)
+            found.is_some_and(|other| agreement(&narrow, other) >= most)
         };
         if keys.iter().any(near) {
             return false;
@@ -130,10 +131,12 @@ mod tests {
         };
         let of = |text: &str| Sketch::of(&words(text));
         let mut index = Index::default();
-        assert!(index.add(&of(&text(0))));
-        assert!(!index.add(&of(&text(0))));
-        assert!(!index.add(&of(&text(2))), "6 of 100 grams differ");
-        assert!(index.add(&of(&text(60))), "most grams differ");
-        assert!(index.add(&of("")) && index.add(&of("one word")));
+        let mut add = |text: &str, most: usize| index.add(&of(text), most);
+        assert!(add(&text(0), NEAR));
+        assert!(!add(&text(0), ENTRIES));
+        assert!(!add(&text(2), NEAR), "6 of 100 grams differ");
+        assert!(add(&text(2), ENTRIES), "some do");
+        assert!(add(&text(60), NEAR), "most grams differ");
+        assert!(add("", NEAR) && add("one word", NEAR));
     }
 }

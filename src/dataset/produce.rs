@@ -125,13 +125,13 @@ enum Novelty {
 
 impl Seen {
     /// Programs of several kernels also begin with different ones, as far as there are enough: a
-    /// kernel begins at most `most` of them.
-    fn admit(&mut self, identity: &Identity, most: u64) -> Novelty {
+    /// kernel begins a few of them.
+    fn admit(&mut self, identity: &Identity, room: Room) -> Novelty {
         let first = self.first.entry(identity.first).or_default();
         *first += 1;
-        match *first <= most && self.shapes.insert(identity.shape) {
+        match *first <= room.beginnings && self.shapes.insert(identity.shape) {
             false => Novelty::Same,
-            true if self.sketches.add(&identity.sketch) => Novelty::New,
+            true if self.sketches.add(&identity.sketch, room.near) => Novelty::New,
             true => Novelty::Near,
         }
     }
@@ -139,6 +139,12 @@ impl Seen {
 
 #[cfg(test)]
 impl Seen {
+    /// How many of these a set of so many rows would have.
+    pub fn admitted(identities: &[Identity], rows: u64) -> usize {
+        let mut seen = Seen::default();
+        identities.iter().filter(|identity| seen.admit(identity, Room::of(rows)) == Novelty::New).count()
+    }
+
     /// After so many candidates that have nothing in common.
     pub fn of_random(candidates: u64) -> Seen {
         let mut seen = Seen::default();
@@ -146,7 +152,7 @@ impl Seen {
             let mut random = super::random::Random::new(1, number);
             let sketch = near::Sketch(std::array::from_fn(|_| random.word() as u32));
             let shape = random.word();
-            seen.admit(&Identity { shape, first: shape, sketch, ..Identity::default() }, 1);
+            seen.admit(&Identity { shape, first: shape, sketch, ..Identity::default() }, Room::of(1));
         }
         seen
     }
@@ -158,9 +164,24 @@ pub fn tries(rows: u64) -> u64 {
     4 * rows + 64
 }
 
-/// How many programs of a set may begin with the same kernel.
-fn beginnings(options: &Options) -> u64 {
-    1 + options.rows / 16_384
+/// How like each other the programs of a set may be: more so in a large one.
+#[derive(Clone, Copy)]
+struct Room {
+    /// How many may begin with the same kernel.
+    beginnings: u64,
+    /// Entries of their sketches in which two may not agree.
+    near: usize,
+}
+
+impl Room {
+    fn of(rows: u64) -> Room {
+        let near = match rows {
+            0..=4096 => near::NEAR,
+            ..=16_384 => 54,
+            _ => 61,
+        };
+        Room { beginnings: 1 + rows / 4096, near }
+    }
 }
 
 /// The number of candidate `at` of a shard, for its random choices.
@@ -197,7 +218,7 @@ pub fn skip(options: &Options, source: &Source, shard: u64, seen: &mut Seen) {
         .map(|at| candidate(options, source, number(shard, at)).map(|c| c.identity))
         .collect();
     for identity in identities.iter().flatten() {
-        seen.admit(identity, beginnings(options));
+        seen.admit(identity, Room::of(options.rows));
     }
 }
 
@@ -238,7 +259,7 @@ pub fn shard(
             .map(|(candidate, spent)| {
                 timings.add(&spent);
                 let novelty =
-                    candidate.as_ref().map_or(Novelty::Same, |c| seen.admit(&c.identity, beginnings(options)));
+                    candidate.as_ref().map_or(Novelty::Same, |c| seen.admit(&c.identity, Room::of(options.rows)));
                 (novelty, candidate.filter(|_| novelty == Novelty::New))
             })
             .collect();
@@ -327,7 +348,7 @@ pub fn own(
     for number in 0..count {
         tally.candidates += 1;
         let Some(candidate) = candidate(options, source, number) else { continue };
-        let cause = match seen.admit(&candidate.identity, u64::MAX) {
+        let cause = match seen.admit(&candidate.identity, Room { beginnings: u64::MAX, ..Room::of(1) }) {
             Novelty::New => {
                 fresh.push(candidate);
                 continue;

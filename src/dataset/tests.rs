@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::expressions::{Category, sample};
 use super::record::SCHEMA;
 use super::store::{Store, Writer};
-use super::{Config, Emit, Options, diversity, identity, produce, validate};
+use super::{Config, Emit, Options, diversity, families, identity, produce, validate};
 use crate::driver::{Compilers, Timings};
 
 pub fn options(rows: u64) -> Options {
@@ -276,4 +276,19 @@ fn launches_are_counted_where_there_is_ptx() {
             assert!(matches!(both, (None, None)) || both.0 > Some(0.0) && both.1 >= Some(1.0) && both.1 <= Some(64.0));
         }
     }
+}
+
+/// A large set takes programs that are more alike: else there would not be enough.
+#[test]
+fn large_sets_have_programs_enough() {
+    let families = [families::find("lattice_streaming").expect("a family")];
+    let identities: Vec<_> = (0..300)
+        .filter_map(|number| {
+            let plan = families::sample(1, number, &families).plan;
+            identity::of_text(&plan.text)
+        })
+        .collect();
+    let [few, some, many] = [1000, 10_000, 100_000].map(|rows| produce::Seen::admitted(&identities, rows));
+    assert!(few < some && some < many, "{few}, {some} and {many} of {}", identities.len());
+    assert!(many >= 60, "{many} of {}", identities.len());
 }
