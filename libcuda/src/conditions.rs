@@ -212,8 +212,8 @@ pub fn begin_capture(
     graphs::capture_into(driver, stream, graph, mode)
 }
 
-/// What is captured next comes behind all that was captured: that is one of the orders, whatever
-/// the client says.
+/// Accepts the dependencies that the client names. The simulated driver runs a captured stream in
+/// order, and that order keeps every dependency.
 pub fn depend(driver: &mut Driver, stream: u64, _: In<u64>, _: usize, _: c_uint) -> Result {
     match driver.capture_of(stream) {
         Some(_) => Ok(()),

@@ -76,7 +76,7 @@ pub struct Options {
     /// Floats that kernels are given by value have gradients too, in a buffer that backward entries
     /// take besides ([`crate::ir::TapeRole::Parameters`]).
     pub parameters: bool,
-    /// Only say what is to be said: no kernel gets a backward entry, and nothing is simplified.
+    /// Only make the findings: no kernel gets a backward entry, and nothing is simplified.
     pub findings: bool,
 }
 

@@ -175,6 +175,7 @@ struct Room {
 
 impl Room {
     fn of(rows: u64) -> Room {
+        // .72, .84 and .95 of the entries.
         let near = match rows {
             0..=4096 => near::NEAR,
             ..=16_384 => 54,

@@ -85,7 +85,7 @@ impl Table {
         Some(kept.file.clone())
     }
 
-    /// Those that nobody asked for the longest make room.
+    /// Drops the files that were used least recently (LRU) until this one fits.
     fn keep(&mut self, key: (PathBuf, PathBuf), file: Arc<ParsedFile>) {
         self.forget(&key);
         let bytes = file.source.text.len();

@@ -247,8 +247,8 @@ pub fn program(draft: &Draft, parts: Sections) -> (Vec<String>, Vec<String>) {
     (before, out)
 }
 
-/// A program that steps through time with two arrays for a state. What is compared is in those that
-/// the last step gave.
+/// A program that steps through time with two arrays for each state (ping-pong buffers). It
+/// compares the arrays that the last step wrote.
 fn swapping(draft: &Draft, data: Vec<String>, launches: Vec<String>, checks: Vec<String>) -> Vec<String> {
     let pairs = swapped(draft);
     let mut out = data;

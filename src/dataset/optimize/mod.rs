@@ -99,7 +99,7 @@ pub fn make(sample: &Sample, candidate: u64, options: &Options, compiler: &Compi
                     let counted = course.count(&compiled, &launches)?;
                     let fast = &versions.last()?.counted.perf;
                     gain(&counted.perf, fast)?;
-                    // What is said of another launch is about neighbours in memory.
+                    // The reason of a changed launch is coalescing, so sectors have to fall.
                     let sectors = |perf| metric(perf, "sectors") as f64;
                     let by_sectors = sectors(&counted.perf) >= GAIN * sectors(fast);
                     (change.launch.is_none() || by_sectors).then_some(())?;

@@ -39,7 +39,7 @@ pub fn prepare(module: &Module, kernels: &[FuncId], promises: &Promises) -> Resu
     Ok((prepared, known))
 }
 
-/// The sums of floats that all threads add to one place, and whose old value nobody asks for.
+/// Atomic sums of floats with one address for the whole launch, whose old value is unused.
 fn one_place(function: &Function) -> IdSet<InstId> {
     let is_sum = |inst: &Inst| {
         let ty = inst.results.first().map(|&result| function.ty(result));
