@@ -135,11 +135,11 @@ class Recorder:
         from kc import _accelerate
         from kc._warp_text import text_of
 
-        take, recorder = _accelerate._Taken._take, self
+        take, recorder = _accelerate._OnHost._take, self
 
-        def taking(taken, kernel, own, deterministic=None):
+        def taking(taken, kernel, own):
             try:
-                take(taken, kernel, own, deterministic)
+                take(taken, kernel, own)
             except Exception:
                 recorder.left.append(kernel.key)
                 raise
@@ -150,7 +150,7 @@ class Recorder:
             taken.forward = recorder.between(known, "forward", 2)
             taken.backward = recorder.between(known, "backward", 3) if taken.backward else None
 
-        _accelerate._Taken._take = taking
+        _accelerate._OnHost._take = taking
 
     def between(self, kernel, phase, count):
         real = getattr(kernel, phase)

@@ -92,6 +92,11 @@ impl<'ctx> Affine<'ctx> {
         fits.then_some(self)
     }
 
+    /// It depends on the variable of a loop.
+    fn follows_loop(&self) -> bool {
+        self.terms.iter().any(|(_, leaf)| matches!(leaf, Leaf::Variable { .. }))
+    }
+
     /// The least or greatest value over the loops around it, where constants alone say it.
     fn known(&self, bound: Bound) -> Option<i64> {
         let mut sum = Some(self.constant).filter(|_| self.inner == 0)?;
@@ -335,7 +340,7 @@ pub struct Guards<'ctx> {
     /// Extents and strides of array parameters: known before the row.
     pub known: IdSet<Val<'ctx>>,
     within: Vec<Within<'ctx>>,
-    strides: Vec<(Val<'ctx>, u32)>,
+    strides: Vec<Stride<'ctx>>,
 }
 
 /// `form + constant` is in `0..extent` for each constant of a range: the neighbours of one element,
@@ -345,6 +350,37 @@ struct Within<'ctx> {
     extent: Val<'ctx>,
     least: i64,
     most: i64,
+    /// It holds for an array without elements, too.
+    or_empty: bool,
+}
+
+/// May the fast loop run if the array has no elements? Optional arrays that were not given have
+/// none, and real kernels have many of them.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Empty {
+    /// The loop touches the array whether a thread does or not.
+    Refused,
+    /// Nothing tests indices: threads that run touch no such array.
+    Trusted,
+    /// Each access tests that the array has elements.
+    Tested,
+}
+
+/// An index in the fast loop.
+pub struct InRow<'ctx> {
+    /// As i64 at the cursor, of lanes that of the first one.
+    pub first: Val<'ctx>,
+    /// How far it is to that of the next thread.
+    pub step: i64,
+    /// The access has to test that the extent is not 0.
+    pub is_tested: bool,
+}
+
+/// The stride is `size`, or one of the extents is 0.
+struct Stride<'ctx> {
+    stride: Val<'ctx>,
+    size: u32,
+    extents: SmallVec<[Val<'ctx>; 4]>,
 }
 
 /// Guards beyond this cost more than they save; further accesses are checked in place.
@@ -355,30 +391,38 @@ impl<'ctx> Guards<'ctx> {
         Guards { coordinate, known, within: Vec::new(), strides: Vec::new() }
     }
 
-    /// The fast loop may take this stride to be `size`: false when it is not known before the row.
-    pub fn require_stride(&mut self, stride: Val<'ctx>, size: u32) -> bool {
+    /// The fast loop may take this stride of an array with these extents to be `size`: false when
+    /// it is not known before the row. An array that was not given has strides of 0, and nothing
+    /// reads it.
+    pub fn require_stride(&mut self, stride: Val<'ctx>, size: u32, extents: &[Val<'ctx>]) -> bool {
         let known = self.known.contains(&stride);
-        if known && !self.strides.contains(&(stride, size)) {
-            self.strides.push((stride, size));
+        if known && !self.strides.iter().any(|guard| guard.stride == stride && guard.size == size) {
+            let extents = extents.iter().copied().filter(|extent| self.known.contains(extent)).collect();
+            self.strides.push(Stride { stride, size, extents });
         }
         known
     }
 
-    /// The index as i64 at the cursor (of lanes: of the first one), in bounds in the fast loop, and
-    /// how far it is to that of the next thread; None when that cannot be guarded.
+    /// An index that is in bounds in the fast loop; None when that cannot be guarded.
     pub fn require_within(
         &mut self,
         ll: &Llvm<'ctx>,
         facts: &ValueFacts<'ctx>,
-        index: Val<'ctx>,
-        extent: Val<'ctx>,
-    ) -> Option<(Val<'ctx>, i64)> {
+        [index, extent]: [Val<'ctx>; 2],
+        empty: Empty,
+    ) -> Option<InRow<'ctx>> {
         if !self.known.contains(&extent) && ll.as_int(extent).is_none() {
             return None;
         }
         let form = facts.form(ll, index)?;
         let constant = form.constant;
         let base = Affine { constant: 0, ..form.clone() };
+        let mut or_empty = match empty {
+            Empty::Refused => false,
+            Empty::Trusted => true,
+            // A test in a loop is one exit more, which the loop vectoriser does not bear.
+            Empty::Tested => !form.follows_loop(),
+        };
         let full = self.within.len() == MAX_GUARDS;
         let (least, most) = (form.known(Bound::Least), form.known(Bound::Most));
         let fails = least.is_some_and(|n| n < 0) || most.zip(ll.as_int(extent)).is_some_and(|(n, extent)| n >= extent);
@@ -386,13 +430,15 @@ impl<'ctx> Guards<'ctx> {
         match self.within.iter_mut().find(|guard| guard.extent == extent && guard.form == base) {
             // `if k > 0: x[k - 1]` in a loop from 0: no row would have that guard.
             _ if fails => return None,
-            _ if holds => {}
+            _ if holds => or_empty = false,
             Some(guard) => {
                 guard.least = guard.least.min(constant);
                 guard.most = guard.most.max(constant);
+                or_empty &= guard.or_empty;
+                guard.or_empty = or_empty;
             }
             None if full => return None,
-            None => self.within.push(Within { form: base, extent, least: constant, most: constant }),
+            None => self.within.push(Within { form: base, extent, least: constant, most: constant, or_empty }),
         }
         let rest = form.emit(ll, None);
         let first = match form.inner {
@@ -403,7 +449,7 @@ impl<'ctx> Guards<'ctx> {
                 if ll.as_int(rest) == Some(0) { scaled } else { ll.add_nsw(scaled, rest) }
             }
         };
-        Some((first, form.inner))
+        Some(InRow { first, step: form.inner, is_tested: or_empty && empty == Empty::Tested })
     }
 
     /// Emits the part of `low..high` (i64) in which all guards hold, in `block`, whose end is still
@@ -415,26 +461,31 @@ impl<'ctx> Guards<'ctx> {
         let one = ll.const_i64(1);
         let (mut first, mut end) = (low, high);
         let mut ok = ll.bool(true);
-        for (stride, size) in &self.strides {
-            ok = ll.and(ok, ll.eq(*stride, ll.const_i32(*size as i32)));
+        let no_elements = |extent: Val<'ctx>| ll.eq(extent, ll.zero(ll.ty(extent)));
+        for Stride { stride, size, extents } in &self.strides {
+            let is_size = ll.eq(*stride, ll.const_i32(*size as i32));
+            ok = ll.and(ok, extents.iter().fold(is_size, |holds, extent| ll.or(holds, no_elements(*extent))));
         }
-        for Within { form, extent, least, most } in &self.within {
+        for Within { form, extent, least, most, or_empty } in &self.within {
             let extent = ll.sext(*extent, ll.i64());
+            let is_empty = or_empty.then(|| no_elements(extent));
+            let or_empty = |holds| is_empty.map_or(holds, |empty| ll.or(holds, empty));
+            let unless_empty = |old, new| is_empty.map_or(new, |empty| ll.select(empty, old, new));
             let bound = |bound, constant| Affine { constant, ..form.clone() }.emit(ll, Some(bound));
             let (least, most) = (bound(Bound::Least, *least), bound(Bound::Most, *most));
             match form.inner {
                 0 => {
-                    ok = ll.and(ok, ll.icmp(IntPredicate::SGE, least, ll.const_i64(0)));
-                    ok = ll.and(ok, ll.icmp(IntPredicate::SLT, most, extent));
+                    ok = ll.and(ok, or_empty(ll.icmp(IntPredicate::SGE, least, ll.const_i64(0))));
+                    ok = ll.and(ok, or_empty(ll.icmp(IntPredicate::SLT, most, extent)));
                 }
                 a if a > 0 => {
                     // a*j + least >= 0 and a*j + most < extent.
-                    first = max(first, ceil_div(ll, ll.neg(least), a));
-                    end = min(end, ceil_div(ll, ll.sub(extent, most), a));
+                    first = unless_empty(first, max(first, ceil_div(ll, ll.neg(least), a)));
+                    end = unless_empty(end, min(end, ceil_div(ll, ll.sub(extent, most), a)));
                 }
                 a => {
-                    first = max(first, ll.add(floor_div(ll, ll.sub(most, extent), -a), one));
-                    end = min(end, ll.add(floor_div(ll, least, -a), one));
+                    first = unless_empty(first, max(first, ll.add(floor_div(ll, ll.sub(most, extent), -a), one)));
+                    end = unless_empty(end, min(end, ll.add(floor_div(ll, least, -a), one)));
                 }
             }
         }

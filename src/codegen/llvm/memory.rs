@@ -2,6 +2,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::affine::{Empty, InRow};
 use super::builder::{IntPredicate, Val};
 use super::control::Join;
 use super::flatten::{self, ARRAY_DATA, ARRAY_GRAD, ARRAY_SHAPE, Leaf, LeafKind, leaf_count, leaf_start, leaves};
@@ -255,11 +256,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         {
             return (Index { wide: ll.sext(value, ll.i64()), narrow: Some(value), step: None }, None);
         }
-        if let Some(guards) = self.mode.guards_mut()
-            && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
-            && let Some((wide, step)) = guards.require_within(ll, &self.facts, value, extent)
-        {
-            return (Index { wide, narrow: None, step: Some(step) }, None);
+        if let Some((InRow { first, step, .. }, check)) = self.in_row(frame, index, dim, extent) {
+            return (Index { wide: first, narrow: None, step: Some(step) }, check);
         }
         let s = frame.scalar_ty(index);
         let signed = s.is_signed_int();
@@ -303,6 +301,38 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let direct = (wraps && wide.narrow.is_some() && ll.lanes(number).is_none())
             .then(|| (ll.icmp(IntPredicate::ULT, number, count), ll.sext(number, ll.i64())));
         (wide, Some(DimCheck { dim, within, index: written, extent, direct }))
+    }
+
+    /// An index that the fast loop over a row has in bounds, and its check where the array may
+    /// have no elements.
+    pub fn in_row(
+        &mut self,
+        frame: &Frame<'a, 'ctx>,
+        index: ValueId,
+        dim: u32,
+        extent: Val<'ctx>,
+    ) -> Option<(InRow<'ctx>, Option<DimCheck<'ctx>>)> {
+        let (ll, value) = (self.ll, frame.scalar(index));
+        let always = frame.block == frame.function.entry && frame.function.is_kernel();
+        let empty = match self.target.is_checked() {
+            false => Empty::Trusted,
+            true if always => Empty::Refused,
+            true => Empty::Tested,
+        };
+        let signed = match frame.scalar_ty(index) {
+            Scalar::I32 => true,
+            Scalar::U32 => false,
+            _ => return None,
+        };
+        let found = self.mode.guards_mut()?.require_within(ll, &self.facts, [value, extent], empty)?;
+        let check = found.is_tested.then(|| DimCheck {
+            dim,
+            within: ll.icmp(IntPredicate::NE, extent, ll.zero(ll.ty(extent))),
+            index: if signed { ll.sext(value, ll.i64()) } else { ll.zext(value, ll.i64()) },
+            extent,
+            direct: None,
+        });
+        Some((found, check))
     }
 
     /// An index of a part of an array that is inside (`first + n`, or `n` of a part from 0 on), as
@@ -375,7 +405,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             place.checks.extend(check);
             let dense = dim + 1 == access.indices.len()
                 && (ll.as_int(stride) == Some(i64::from(size))
-                    || self.mode.guards_mut().is_some_and(|g| g.require_stride(stride, size)));
+                    || self.mode.guards_mut().is_some_and(|g| g.require_stride(stride, size, &parts.extents)));
             place.indices.push((wide, stride));
             place.dense = (dense && !self.multiplies_by_hand(wide)).then_some(size);
         }

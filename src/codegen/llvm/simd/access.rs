@@ -5,6 +5,7 @@
 use smallvec::{SmallVec, smallvec};
 
 use super::interleave::is_interleaved;
+use crate::codegen::llvm::affine::InRow;
 use crate::codegen::llvm::builder::{IntPredicate, Val};
 use crate::codegen::llvm::flatten::{self, Leaf, LeafKind};
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
@@ -97,7 +98,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             let stride = parts.strides[dim];
             let dense = dim + 1 == indices.len()
                 && (ll.as_int(stride) == Some(size)
-                    || self.mode.guards_mut().is_some_and(|g| g.require_stride(stride, size as u32)));
+                    || self.mode.guards_mut().is_some_and(|g| g.require_stride(stride, size as u32, &parts.extents)));
             let bytes = if dense { ll.const_i64(size) } else { ll.sext(stride, ll.i64()) };
             let bytes = ll.mul(bytes, ll.const_i64(scale.into()));
             let (at, inner, check) = self.lane_index(frame, i, dim as u32, parts.extents[dim]);
@@ -144,13 +145,10 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     ) -> (Val<'ctx>, i64, Option<DimCheck<'ctx>>) {
         let ll = self.ll;
         let value = frame.scalar(index);
-        let value_differs = ll.lanes(value).is_some();
-        if let Some(guards) = self.mode.guards_mut()
-            && value_differs
-            && matches!(frame.scalar_ty(index), Scalar::I32 | Scalar::U32)
-            && let Some((first, inner)) = guards.require_within(ll, &self.facts, value, extent)
+        if ll.lanes(value).is_some()
+            && let Some((InRow { first, step, .. }, check)) = self.in_row(frame, index, dim, extent)
         {
-            return (first, inner, None);
+            return (first, step, check);
         }
         let (index, check) = self.index(frame, index, dim, extent, false);
         (index.wide, 0, check)

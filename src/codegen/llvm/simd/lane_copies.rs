@@ -14,7 +14,7 @@
 use smallvec::SmallVec;
 
 use crate::analysis::alias::{Root, root};
-use crate::codegen::llvm::affine::Affine;
+use crate::codegen::llvm::affine::{Affine, Empty};
 use crate::codegen::llvm::builder::{Attribute, AttributeLoc, Block, Func, IntPredicate, Llvm, Val};
 use crate::codegen::llvm::control::Join;
 use crate::codegen::llvm::lower::{Frame, Lower, Scalars};
@@ -215,7 +215,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         }
         let value = frame.scalar(index);
         let form = self.facts.fixed_form(self.ll, value)?;
-        self.mode.guards_mut()?.require_within(self.ll, &self.facts, value, extent)?;
+        // Copies are read and written whether a thread adds to them or not.
+        self.mode.guards_mut()?.require_within(self.ll, &self.facts, [value, extent], Empty::Refused)?;
         Some(form)
     }
 
