@@ -2,6 +2,7 @@
 //! machine has.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::cell::RefCell;
 use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +17,7 @@ const ALIGN: usize = 64;
 /// processor's address tables.
 const LARGE_PAGE: usize = 2 << 20;
 
-/// A zeroed block of memory that does not move.
+/// A block of memory that does not move.
 pub struct Buffer {
     start: NonNull<u8>,
     len: usize,
@@ -27,9 +28,54 @@ pub struct Buffer {
 enum BufferSource {
     Allocator(Layout),
     /// None only while it is dropped.
+    Scratch(Option<Scratch>),
+    /// None only while it is dropped.
     Pages(Option<Pages>),
     /// The owner's, who has it back.
     Lent,
+}
+
+/// Small memory whose contents nobody asks for.
+struct Scratch {
+    start: NonNull<u8>,
+    layout: Layout,
+}
+
+impl Scratch {
+    /// Memory of a buffer that this thread has dropped, or new.
+    fn of(layout: Layout) -> Option<Scratch> {
+        let again = SPARE.with_borrow_mut(|spare| {
+            let at = spare.iter().rposition(|scratch| scratch.layout == layout)?;
+            Some(spare.swap_remove(at))
+        });
+        // SAFETY: the layout's size is at least 1.
+        again.or_else(|| Some(Scratch { start: NonNull::new(unsafe { alloc_zeroed(layout) })?, layout }))
+    }
+
+    /// Keeps it for the next buffer, if there is room.
+    fn keep(self) {
+        // A thread that ends has no list any more.
+        let _ = SPARE.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.iter().map(|scratch| scratch.layout.size()).sum::<usize>() + self.layout.size() <= MAX_SPARE {
+                spare.push(self);
+            }
+        });
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // SAFETY: the layout is the one of the allocation.
+        unsafe { dealloc(self.start.as_ptr(), self.layout) };
+    }
+}
+
+/// No more bytes than this are kept for a thread.
+const MAX_SPARE: usize = 16 << 20;
+
+thread_local! {
+    static SPARE: RefCell<Vec<Scratch>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Pages from the system.
@@ -105,12 +151,25 @@ impl Buffer {
         let too_large = || fail(Code::E1006, format!("{what} needs {len} bytes, more than this machine has free"));
         let len = usize::try_from(len).map_err(|_| too_large())?;
         if len >= LARGE_PAGE {
-            return Buffer::pages(len).ok_or_else(too_large);
+            return Buffer::pages(len, true).ok_or_else(too_large);
         }
         let layout = Layout::from_size_align(len.max(1), ALIGN).map_err(|_| too_large())?;
         // SAFETY: the layout's size is at least 1.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or_else(too_large)?;
         Ok(Buffer { start, len, memory: BufferSource::Allocator(layout) })
+    }
+
+    /// Memory for what is written before it is read: it may hold anything. To fill such buffers
+    /// with zeros took most of the time of gradients of a few threads.
+    pub fn scratch(len: u64, what: &str) -> Result<Buffer> {
+        let too_large = || fail(Code::E1006, format!("{what} needs {len} bytes, more than this machine has free"));
+        let len = usize::try_from(len).map_err(|_| too_large())?;
+        if len >= LARGE_PAGE {
+            return Buffer::pages(len, false).ok_or_else(too_large);
+        }
+        let layout = Layout::from_size_align(len.max(1), ALIGN).map_err(|_| too_large())?;
+        let scratch = Scratch::of(layout).ok_or_else(too_large)?;
+        Ok(Buffer { start: scratch.start, len, memory: BufferSource::Scratch(Some(scratch)) })
     }
 
     /// BufferSource that belongs to someone else. Without bytes it may be anywhere.
@@ -126,12 +185,14 @@ impl Buffer {
     }
 
     /// A buffer of pages of its own.
-    fn pages(len: usize) -> Option<Buffer> {
+    fn pages(len: usize, zeroed: bool) -> Option<Buffer> {
         let bytes = len.checked_add(LARGE_PAGE)?;
         let pages = match Pages::again(bytes) {
             Some(pages) => {
-                // SAFETY: so many bytes are behind the start.
-                unsafe { pages.start().write_bytes(0, len) };
+                if zeroed {
+                    // SAFETY: so many bytes are behind the start.
+                    unsafe { pages.start().write_bytes(0, len) };
+                }
                 pages
             }
             None => Pages::new(bytes)?,
@@ -161,6 +222,11 @@ impl Drop for Buffer {
         match &mut self.memory {
             // SAFETY: the layout is the one of the allocation.
             BufferSource::Allocator(layout) => unsafe { dealloc(self.start.as_ptr(), *layout) },
+            BufferSource::Scratch(scratch) => {
+                if let Some(scratch) = scratch.take() {
+                    scratch.keep();
+                }
+            }
             BufferSource::Pages(pages) => {
                 if let Some(pages) = pages.take() {
                     pages.keep();
@@ -206,5 +272,22 @@ mod tests {
             }
         }
         assert!(Buffer::zeroed(1 << 60, "too large a test").is_err());
+    }
+
+    #[test]
+    fn scratch_is_used_again_and_never_by_two() {
+        let scratch = |len| Buffer::scratch(len, "a test").expect("little memory");
+        let first = scratch(4000).address();
+        let (again, other) = (scratch(4000), scratch(4000));
+        assert_eq!(again.address(), first);
+        assert_ne!(other.address(), first);
+        assert_eq!(scratch(LARGE_PAGE as u64 + 1).address() % LARGE_PAGE as u64, 0);
+        drop((again, other));
+        // What others get is zero as before.
+        let mut used = scratch(4000);
+        used.bytes_mut().fill(7);
+        drop(used);
+        assert!(Buffer::zeroed(4000, "a test").expect("little memory").bytes().iter().all(|&b| b == 0));
+        assert!(Buffer::scratch(1 << 60, "too large a test").is_err());
     }
 }

@@ -41,7 +41,12 @@ impl Tape {
         if row > i32::MAX as u64 {
             return Err(too_large());
         }
-        let buffer = Buffer::zeroed(row * u64::from(slots), "the tape").map_err(|_| too_large())?;
+        let make = match tape.role {
+            TapeRole::Needed | TapeRole::Parameters => Buffer::zeroed,
+            // Slots are written before they are read.
+            TapeRole::Log | TapeRole::State => Buffer::scratch,
+        };
+        let buffer = make(row * u64::from(slots), "the tape").map_err(|_| too_large())?;
         Ok(Tape { buffer, slots, threads: threads as u32, size: scalar.size(), role: tape.role })
     }
 
