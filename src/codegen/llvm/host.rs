@@ -49,6 +49,9 @@ const TWO_LOOPS_LIMIT: u64 = 800;
 /// Where two lanes have the same key, the threads of so many vectors run one by one.
 const ONE_BY_ONE: i64 = 4;
 
+/// A row has lanes where it has at least this part of their number of threads.
+const LEAST_LANES: u32 = 4;
+
 /// A kernel of at most so many IR instructions that runs thread by thread runs several threads in
 /// an iteration.
 const UNROLL_LIMIT: u64 = 24;
@@ -294,6 +297,36 @@ fn define_choice<'ctx>(ll: &Llvm<'ctx>, name: &str, alone: Func<'ctx>, shared: F
     }
 }
 
+/// An extent of the launch, as i64.
+fn extent<'ctx>(ll: &Llvm<'ctx>, launch: Val<'ctx>, dim: usize) -> Val<'ctx> {
+    let at = ll.offset_by(launch, (offset_of!(LaunchBounds, shape) + 4 * dim) as u64);
+    ll.zext(ll.load(ll.i32(), at, 4), ll.i64())
+}
+
+/// The coordinates as int32; those that the kernel does not have are 0.
+fn coordinates_of<'ctx>(ll: &Llvm<'ctx>, wide: &[Val<'ctx>]) -> [Val<'ctx>; 4] {
+    let mut coordinates = [ll.const_i32(0); 4];
+    coordinates.iter_mut().zip(wide).for_each(|(narrow, &c)| *narrow = ll.trunc(c, ll.i32()));
+    coordinates
+}
+
+/// The next ones after these coordinates: the last goes up, and where one is at its end, the one
+/// before it.
+fn count_up<'ctx>(ll: &Llvm<'ctx>, at: &[Val<'ctx>], shape: &[Val<'ctx>]) -> Vec<Val<'ctx>> {
+    let mut next = at.to_vec();
+    let mut carry = ll.bool(true);
+    for k in (0..at.len()).rev() {
+        let more = ll.add(at[k], ll.zext(carry, ll.i64()));
+        next[k] = more;
+        if k > 0 {
+            let full = ll.eq(more, shape[k]);
+            next[k] = ll.select(full, ll.const_i64(0), more);
+            carry = ll.and(carry, full);
+        }
+    }
+    next
+}
+
 /// What both loops over threads need.
 struct KernelEntry {
     kernel: FuncId,
@@ -353,14 +386,14 @@ impl KernelEntry {
         scalars
     }
 
-    /// `rows(args, c0, c1, c2, low, high, linear, status)`: runs the threads with outer coordinates
-    /// c0.. and last coordinate low..high, the first of which has the linear index `linear`. Checks
+    /// `rows(args, launch, c0, c1, c2, last, linear, end, status)`: runs the threads `linear..end`,
+    /// the first of which has the outer coordinates c0.. and the last coordinate `last`. Checks
     /// everything, takes any strides.
     fn define_rows<'ctx>(&self, state: &mut ModuleState<'_, 'ctx>) -> Func<'ctx> {
         let ll = state.ll;
         let name = format!("{}_rows", state.ir.functions[self.kernel].name);
         let (i64, ptr) = (ll.i64(), ll.ptr(0));
-        let made = ll.add_function(&name, None, &[ptr, i64, i64, i64, i64, i64, i64, ptr], false);
+        let made = ll.add_function(&name, None, &[ptr, ptr, i64, i64, i64, i64, i64, i64, ptr], false);
         ll.set_internal(made);
         ll.add_attribute(made, AttributeLoc::Function, Attribute::Flag("noinline"));
         ll.add_attribute(made, AttributeLoc::Function, Attribute::Flag("nounwind"));
@@ -368,37 +401,35 @@ impl KernelEntry {
         let (start, head) = (ll.block(made, "start"), ll.block(made, "threads"));
         let (body, done) = (ll.block(made, "thread"), ll.block(made, "done"));
         ll.position_at_end(start);
-        let (low, high) = (p(4), p(5));
-        state.enter(made, self.kernel);
-        let coordinates = self.coordinates(ll, [p(1), p(2), p(3)], low);
-        let thread = Thread { coordinates, block_dim: ll.const_i32(1), linear: low, status: p(7) };
+        let last = self.rank - 1;
+        let first: Vec<Val> = (0..self.rank).map(|k| if k == last { p(5) } else { p(2 + k as u32) }).collect();
+        let shape: Vec<Val> = (0..self.rank).map(|k| extent(ll, p(1), k)).collect();
+        let thread =
+            Thread { coordinates: coordinates_of(ll, &first), block_dim: ll.const_i32(1), linear: p(6), status: p(8) };
         let mut lower = Lower::new(state, made, start, thread, false);
         let args = self.load_args(&mut lower, p(0));
         ll.br(head);
         ll.position_at_end(head);
-        let j = ll.phi(i64);
-        ll.add_incoming(j, low, start);
-        ll.cond_br(ll.icmp(IntPredicate::SLT, j, high), body, done);
+        let phi = |from: &Val<'ctx>| {
+            let phi = ll.phi(i64);
+            ll.add_incoming(phi, *from, start);
+            phi
+        };
+        let (linear, at) = (phi(&p(6)), first.iter().map(phi).collect::<Vec<_>>());
+        ll.cond_br(ll.icmp(IntPredicate::SLT, linear, p(7)), body, done);
         ll.position_at_end(body);
-        lower.thread.coordinates[self.rank - 1] = ll.trunc(j, ll.i32());
-        lower.thread.linear = ll.add(p(6), ll.sub(j, low));
+        lower.thread.coordinates = coordinates_of(ll, &at);
+        lower.thread.linear = linear;
         lower.kernel(self.kernel, args);
-        let next = ll.add_nsw(j, ll.const_i64(1));
-        ll.add_incoming(j, next, ll.current_block());
+        let after = count_up(ll, &at, &shape);
+        let next = ll.add_nsw(linear, ll.const_i64(1));
+        let latch = ll.current_block();
+        ll.add_incoming(linear, next, latch);
+        at.iter().zip(after).for_each(|(&phi, value)| ll.add_incoming(phi, value, latch));
         ll.br(head);
         ll.position_at_end(done);
         ll.ret(None);
         made
-    }
-
-    /// int32 coordinates from the outer ones and the last.
-    fn coordinates<'ctx>(&self, ll: &Llvm<'ctx>, outer: [Val<'ctx>; 3], last: Val<'ctx>) -> [Val<'ctx>; 4] {
-        let mut coordinates = [ll.const_i32(0); 4];
-        for (k, c) in outer.into_iter().take(self.rank - 1).enumerate() {
-            coordinates[k] = ll.trunc(c, ll.i32());
-        }
-        coordinates[self.rank - 1] = ll.trunc(last, ll.i32());
-        coordinates
     }
 
     /// Splits a linear index by the kernel's own dimensions.
@@ -438,11 +469,7 @@ impl KernelEntry {
         let given = ll.icmp(IntPredicate::NE, ll.ptr_to_int(p(4), i64), ll.const_i64(0));
         let status = ll.select(given, p(4), own);
 
-        let extent = |k: usize| {
-            let at = ll.offset_by(launch, (offset_of!(LaunchBounds, shape) + 4 * k) as u64);
-            ll.zext(ll.load(ll.i32(), at, 4), i64)
-        };
-        let shape: Vec<Val> = (0..MAX_DIMS).map(extent).collect();
+        let shape: Vec<Val> = (0..MAX_DIMS).map(|k| extent(ll, launch, k)).collect();
         let repeats = shape[self.rank..].iter().fold(ll.const_i64(1), |n, e| ll.mul(n, *e));
         let (some, once, repeated, done) =
             (ll.block(made, "some"), ll.block(made, "once"), ll.block(made, "repeated"), ll.block(made, "done"));
@@ -450,9 +477,20 @@ impl KernelEntry {
         ll.position_at_end(some);
         ll.cond_br(ll.eq(repeats, ll.const_i64(1)), once, repeated);
 
-        self.repeated(ll, made, rows, repeated, done, [args, begin, end, status], repeats, &shape);
+        self.repeated(ll, made, rows, repeated, done, [args, launch, begin, end, status], repeats, &shape);
         ll.position_at_end(once);
-        let ends = [args, begin, end, status];
+        let ends = [args, launch, begin, end, status];
+        if let Some(body) = body.as_ref().filter(|_| self.rank > 1) {
+            // In rows of a few threads lanes would have nothing to do, and each row is looked at.
+            let (few, many) = (ll.block(made, "few"), ll.block(made, "many"));
+            let least = ll.const_i64((body.count / LEAST_LANES).into());
+            ll.cond_br(ll.icmp(IntPredicate::ULT, shape[self.rank - 1], least), few, many);
+            ll.position_at_end(few);
+            let c = self.split(ll, begin, &shape);
+            ll.call_void(rows, &[args, launch, c[0], c[1], c[2], c[self.rank - 1], begin, end, status]);
+            ll.br(done);
+            ll.position_at_end(many);
+        }
         let looked_up = if self.bears_two_loops(state) { prefetch::looked_up(kernel) } else { Vec::new() };
         if !looked_up.is_empty() {
             let (far, near) = (ll.block(made, "far"), ll.block(made, "near"));
@@ -485,7 +523,7 @@ impl KernelEntry {
         rows: Func<'ctx>,
         from: Block<'ctx>,
         done: Block<'ctx>,
-        [args, begin, end, status]: [Val<'ctx>; 4],
+        [args, launch, begin, end, status]: [Val<'ctx>; 5],
         repeats: Val<'ctx>,
         shape: &[Val<'ctx>],
     ) {
@@ -496,10 +534,8 @@ impl KernelEntry {
         let linear = ll.phi(ll.i64());
         ll.add_incoming(linear, begin, from);
         let c = self.split(ll, ll.udiv(linear, repeats), shape);
-        let last = c[self.rank - 1];
-        let one = ll.const_i64(1);
-        ll.call_void(rows, &[args, c[0], c[1], c[2], last, ll.add(last, one), linear, status]);
-        let next = ll.add(linear, one);
+        let next = ll.add(linear, ll.const_i64(1));
+        ll.call_void(rows, &[args, launch, c[0], c[1], c[2], c[self.rank - 1], linear, next, status]);
         ll.add_incoming(linear, next, repeat);
         ll.cond_br(ll.icmp(IntPredicate::ULT, next, end), repeat, done);
     }
@@ -511,7 +547,7 @@ impl KernelEntry {
         made: Func<'ctx>,
         start: Block<'ctx>,
         rows: Func<'ctx>,
-        [args, begin, end, status]: [Val<'ctx>; 4],
+        [args, launch, begin, end, status]: [Val<'ctx>; 5],
         done: Block<'ctx>,
         shape: &[Val<'ctx>],
         simd_body: Option<SimdBody>,
@@ -550,12 +586,14 @@ impl KernelEntry {
         let next_linear = ll.add(linear, count);
         let base = ll.sub(linear, low);
         let call_rows = |from: Val<'ctx>, to: Val<'ctx>| {
-            ll.call_void(rows, &[args, outer(0), outer(1), outer(2), from, to, ll.add(base, from), status]);
+            let (first, end) = (ll.add(base, from), ll.add(base, to));
+            ll.call_void(rows, &[args, launch, outer(0), outer(1), outer(2), from, first, end, status]);
         };
 
         if has_fast_loop {
             let (head, body, after) = (ll.block(made, "threads"), ll.block(made, "thread"), ll.block(made, "rest"));
-            lower.thread.coordinates = self.coordinates(ll, [outer(0), outer(1), outer(2)], zero);
+            let of_row: Vec<Val> = (0..self.rank).map(outer).collect();
+            lower.thread.coordinates = coordinates_of(ll, &of_row);
             let row_number = ll.trunc(base, ll.i32());
             let row_end = ll.current_block();
             ll.position_at_end(head);
@@ -664,15 +702,9 @@ impl KernelEntry {
             call_rows(low, high);
         }
 
-        // The next row: the last coordinate starts at 0, the others count like an odometer.
-        let mut carry = ll.bool(true);
-        let mut next = vec![zero; self.rank];
-        for k in (0..last).rev() {
-            let more = ll.add(coordinates[k], ll.zext(carry, i64));
-            let full = ll.eq(more, shape[k]);
-            next[k] = ll.select(full, zero, more);
-            carry = ll.and(carry, full);
-        }
+        // The next row: the last coordinate starts at 0.
+        let mut next = count_up(ll, &coordinates[..last], &shape[..last]);
+        next.push(zero);
         let latch = ll.current_block();
         ll.add_incoming(linear, next_linear, latch);
         for (phi, value) in coordinates.iter().zip(next) {
