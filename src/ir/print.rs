@@ -466,6 +466,11 @@ impl<'a> Printer<'a> {
                 if let Some(named) = c.named.and_then(|id| self.module.constants.get(id)) {
                     let parts = if named.composite { "[]" } else { "" };
                     self.write(format_args!(" {}", quote(&format!("{}{parts}", named.name))));
+                    if let Some(Derived { of, value, op, number }) = named.derived
+                        && let Some(of) = self.module.constants.get(of)
+                    {
+                        self.write(format_args!(" from {} {value} {} {number}", quote(&of.name), op.name()));
+                    }
                 }
             }
             Op::Zero => self.put("zero"),

@@ -39,9 +39,28 @@ impl Id for ConstantId {
 /// A name in the source for a constant.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct NamedConstant {
+    /// One that is computed of another one is called as it is written: `width - 1`.
     pub name: String,
     /// A vector, matrix or the like: its numbers have the name together.
     pub composite: bool,
+    pub derived: Option<Derived>,
+}
+
+/// How a constant is computed of one that has a name, and of a number.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Derived {
+    pub of: ConstantId,
+    /// What that name represents.
+    pub value: i64,
+    pub op: BinaryOp,
+    pub number: i64,
+}
+
+impl NamedConstant {
+    /// A name of its own.
+    pub fn new(name: String, composite: bool) -> NamedConstant {
+        NamedConstant { name, composite, derived: None }
+    }
 }
 
 /// The names of one source file for constants, each once.

@@ -6,7 +6,7 @@ use crate::check::names::member::is_core;
 use crate::check::state::globals::Global;
 use crate::check::tree::{Expr, ExprKind};
 use crate::check::types::value::{Constant, Number, Operand, Reported, Res};
-use crate::ir::NamedConstant;
+use crate::ir::{BinaryOp, Derived, NamedConstant};
 use crate::syntax::ast::{self, BoolOp};
 use crate::types::{BOOL, Type};
 
@@ -34,25 +34,61 @@ impl Body<'_, '_> {
             }
             _ => return,
         };
-        let outside = |name: &str| {
-            if self.scope.contains_key(name) { None } else { self.c.lookup(name).map(|(_, global)| global) }
-        };
+        if self.mode != Mode::User {
+            return;
+        }
         let name = match &expr.kind {
-            ast::ExprKind::Name(name) if matches!(outside(name), Some(Global::Value(_))) => name.to_string(),
-            ast::ExprKind::Attribute { base, name } => match &base.kind {
-                ast::ExprKind::Name(base) => match outside(base) {
-                    Some(Global::Module(module)) if !is_core(module) => name.text.to_string(),
-                    Some(Global::Enum(_) | Global::Class(..)) => format!("{base}_{}", name.text),
-                    _ => return,
-                },
-                _ => return,
-            },
-            _ => return,
+            ast::ExprKind::Binary { op, left, right } => self.derived_constant(*op, left, right),
+            _ => self.constant_name(expr).map(|name| NamedConstant::new(name, composite)),
         };
-        if self.mode == Mode::User {
-            let id = self.c.output.constants.enter(NamedConstant { name, composite });
+        if let Some(name) = name {
+            let id = self.c.output.constants.enter(name);
             self.summary.named.insert(expr.span, id);
         }
+    }
+
+    /// What a name means outside of the function.
+    fn outside(&self, name: &str) -> Option<&Global> {
+        if self.scope.contains_key(name) { None } else { self.c.lookup(name).map(|(_, global)| global) }
+    }
+
+    /// The name of a constant.
+    fn constant_name(&self, expr: &ast::Expr) -> Option<String> {
+        match &expr.kind {
+            ast::ExprKind::Name(name) => matches!(self.outside(name), Some(Global::Value(_))).then(|| name.to_string()),
+            ast::ExprKind::Attribute { base, name } => match &base.kind {
+                ast::ExprKind::Name(base) => match self.outside(base) {
+                    Some(Global::Module(module)) if !is_core(module) => Some(name.text.to_string()),
+                    Some(Global::Enum(_) | Global::Class(..)) => Some(format!("{base}_{}", name.text)),
+                    _ => None,
+                },
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// `width - 1`, where `width` is the name of an integer.
+    fn derived_constant(&mut self, op: ast::BinaryOp, left: &ast::Expr, right: &ast::Expr) -> Option<NamedConstant> {
+        let (ast::ExprKind::Name(name), ast::ExprKind::Int(Some(number))) = (&left.kind, &right.kind) else {
+            return None;
+        };
+        let (op, symbol) = match op {
+            ast::BinaryOp::Add => (BinaryOp::Add, "+"),
+            ast::BinaryOp::Sub => (BinaryOp::Sub, "-"),
+            ast::BinaryOp::Mul => (BinaryOp::Mul, "*"),
+            ast::BinaryOp::Div => (BinaryOp::Div, "/"),
+            ast::BinaryOp::FloorDiv => (BinaryOp::FloorDiv, "//"),
+            _ => return None,
+        };
+        let Some(Global::Value(Operand::Const(Constant { number: Number::Int(value), .. }))) = self.outside(name)
+        else {
+            return None;
+        };
+        let (value, number) = (i64::try_from(*value).ok()?, i64::try_from(*number).ok()?);
+        let of = self.c.output.constants.enter(NamedConstant::new(name.to_string(), false));
+        let derived = Some(Derived { of, value, op, number });
+        Some(NamedConstant { name: format!("{name} {symbol} {number}"), composite: false, derived })
     }
 
     fn meaning(&mut self, expr: &ast::Expr) -> Res<Operand> {

@@ -3,7 +3,8 @@
 //!
 //! A name is given to one value of one type. Where the same name has another one too (a kernel that
 //! is made several times, an integer that is also used as a float), or C++ could take it for
-//! something else, the number itself is written.
+//! something else, the number itself is written. What the source computes of such a constant and a
+//! number stays so: `grid_width - 1`.
 
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -11,10 +12,10 @@ use std::collections::{HashMap, HashSet};
 use super::helpers::Helper;
 use super::literal::literal;
 use super::prelude::Prelude;
-use super::tree::Expr;
+use super::tree::{Expr, Infix};
 use super::types::{identifier, is_cuda_function, is_reserved, is_type_name, struct_name, type_name};
 use crate::ids::IdSet;
-use crate::ir::{Const, ConstantId, Function, Inst, Module, Op, ValueId};
+use crate::ir::{BinaryOp, Const, ConstantId, Derived, Function, Inst, Module, Op, ValueId};
 use crate::types::{Scalar, Type};
 
 /// What a name represents in the texts of a module.
@@ -45,7 +46,7 @@ impl Constants {
                 || Helper::is_name(name)
         };
         let mut names: HashSet<String> = HashSet::new();
-        for (id, named) in module.constants.iter() {
+        for (id, named) in module.constants.iter().filter(|(_, named)| named.derived.is_none()) {
             let name = identifier(&named.name);
             if taken(&name) || !names.insert(name) {
                 found.clashing.insert(id);
@@ -60,29 +61,60 @@ impl Constants {
 
     fn add(&mut self, module: &Module, function: &Function, inst: &Inst) {
         let Some((id, ty, bits)) = meaning(module, function, inst) else { return };
+        if let Op::Const(c) = inst.op
+            && let Some(Derivation { of, base, .. }) = derivation(module, c)
+        {
+            self.means(of, (Type::Scalar(base.scalar), vec![base.bits]));
+        }
+        self.means(id, (ty, bits));
+    }
+
+    /// Adds what a name represents at a place.
+    fn means(&mut self, id: ConstantId, meaning: (Type, Vec<u64>)) {
         match self.known.entry(id) {
-            Entry::Vacant(slot) => _ = slot.insert(Some((ty, bits))),
+            Entry::Vacant(slot) => _ = slot.insert(Some(meaning)),
             Entry::Occupied(mut slot) => {
-                if slot.get().as_ref().is_some_and(|known| *known != (ty, bits)) {
+                if slot.get().as_ref().is_some_and(|known| *known != meaning) {
                     slot.insert(None);
                 }
             }
         }
     }
 
+    /// Whether a name represents this wherever it is used, and nothing else.
+    fn is_clear(&self, id: ConstantId, meaning: &(Type, Vec<u64>)) -> bool {
+        self.known.get(&id).is_some_and(|known| known.as_ref() == Some(meaning)) && !self.clashing.contains(&id)
+    }
+
+    /// The name of a number, which is declared.
+    fn declared(&self, module: &Module, id: ConstantId, c: Const, prelude: &mut Prelude) -> Option<Expr> {
+        let (name, ty) = (identifier(&module.constants[id].name), Type::Scalar(c.scalar));
+        prelude.ty(ty, &module.structs);
+        let text = format!("constexpr {} {name} = {};\n", type_name(ty, &module.structs), number(c, prelude)?);
+        prelude.constant(id, text);
+        Some(Expr::atom(name))
+    }
+
     /// The name of what an instruction gives, if it is a constant with one, which is declared.
     pub fn name(&self, module: &Module, function: &Function, inst: &Inst, prelude: &mut Prelude) -> Option<Expr> {
         let (id, ty, bits) = meaning(module, function, inst)?;
-        let known = self.known.get(&id)?.as_ref()?;
-        if *known != (ty, bits) || self.clashing.contains(&id) {
+        if !self.is_clear(id, &(ty, bits)) {
             return None;
+        }
+        if let Op::Const(c) = inst.op
+            && let Some(Derivation { of, base, infix, number }) = derivation(module, c)
+        {
+            let is_clear = self.is_clear(of, &(Type::Scalar(base.scalar), vec![base.bits]));
+            let base = is_clear.then(|| self.declared(module, of, base, prelude)).flatten()?;
+            return Some(Expr::infix(infix, base, Expr::atom(number.to_string())));
+        }
+        if let Op::Const(c) = inst.op {
+            return self.declared(module, id, c, prelude);
         }
         let name = identifier(&module.constants[id].name);
         prelude.ty(ty, &module.structs);
         let type_name = type_name(ty, &module.structs);
-        let text = if let Op::Const(c) = &inst.op {
-            format!("constexpr {type_name} {name} = {};\n", number(*c, prelude)?)
-        } else if let Op::Construct(parts) = &inst.op {
+        let text = if let Op::Construct(parts) = &inst.op {
             let numbers = numbers(function, parts)?.into_iter().map(|c| number(c, prelude));
             table(&type_name, &name, &numbers.collect::<Option<Vec<String>>>()?)
         } else {
@@ -91,6 +123,30 @@ impl Constants {
         prelude.constant(id, text);
         Some(Expr::atom(name))
     }
+}
+
+/// A constant that is written as another one and a number.
+struct Derivation {
+    of: ConstantId,
+    /// What that represents.
+    base: Const,
+    infix: Infix,
+    number: i32,
+}
+
+/// How a constant is written as another one and a number, if C++ computes the same of them.
+fn derivation(module: &Module, c: Const) -> Option<Derivation> {
+    let Derived { of, value, op, number } = module.constants.get(c.named?)?.derived?;
+    let (value, number) = (i32::try_from(value).ok()?, i32::try_from(number).ok()?);
+    let (infix, exact) = match op {
+        BinaryOp::Add => (Infix::Add, value.checked_add(number)?),
+        BinaryOp::Sub => (Infix::Sub, value.checked_sub(number)?),
+        BinaryOp::Mul => (Infix::Mul, value.checked_mul(number)?),
+        BinaryOp::Div | BinaryOp::FloorDiv if value >= 0 && number > 0 => (Infix::Div, value / number),
+        _ => return None,
+    };
+    let is_same = c.scalar == Scalar::I32 && c.as_int() == Some(i128::from(exact)) && number >= 0;
+    is_same.then(|| Derivation { of, base: Const::int(Scalar::I32, i128::from(value)), infix, number })
 }
 
 /// Whether an instruction gives a constant composite that the source has a name for.
@@ -104,6 +160,9 @@ fn meaning(module: &Module, function: &Function, inst: &Inst) -> Option<(Constan
     let plain = |c: Const| !matches!(c.scalar, Scalar::F16 | Scalar::BF16) && c.as_float().is_none_or(f64::is_finite);
     if let Op::Const(c) = &inst.op {
         let id = c.named.filter(|&id| plain(*c) && !module.constants[id].composite)?;
+        if module.constants[id].derived.is_some() {
+            derivation(module, *c)?;
+        }
         Some((id, Type::Scalar(c.scalar), vec![c.bits]))
     } else if let Op::Construct(parts) = &inst.op {
         let numbers = numbers(function, parts)?;

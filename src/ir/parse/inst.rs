@@ -255,13 +255,23 @@ impl<'t> Parser<'t> {
         })
     }
 
-    /// `"n"`, or `"table[]"` for a number of a composite.
+    /// `"n"`, or `"table[]"` for a number of a composite, or `"n - 1" from "n" 256 sub 1`.
     fn constant_name(&mut self) -> Parsed<Option<ConstantId>> {
         let TokenKind::Text(_) = self.peek() else { return Ok(None) };
         let text = self.text()?;
         let named = match text.strip_suffix("[]") {
-            Some(name) => NamedConstant { name: name.to_string(), composite: true },
-            None => NamedConstant { name: text, composite: false },
+            Some(name) => NamedConstant::new(name.to_string(), true),
+            None if self.peek() == TokenKind::Word("from") => {
+                self.at += 1;
+                let of = NamedConstant::new(self.text()?, false);
+                let (of, value) = (self.module.constants.enter(of), self.number()?);
+                let TokenKind::Word(word) = self.peek() else { return self.expected("an operation") };
+                let Some(op) = BinaryOp::from_name(word) else { return self.expected("an operation") };
+                self.at += 1;
+                let derived = Some(Derived { of, value, op, number: self.number()? });
+                NamedConstant { name: text, composite: false, derived }
+            }
+            None => NamedConstant::new(text, false),
         };
         Ok(Some(self.module.constants.enter(named)))
     }
