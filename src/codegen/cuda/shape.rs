@@ -18,7 +18,7 @@ pub fn run(stmts: &mut Vec<Stmt>, vars: usize, returns_nothing: bool, is_reverse
     lists(stmts, &counts);
     copies(stmts, &counts);
     if returns_nothing {
-        guard(stmts, &Stmt::Return(None));
+        guard(stmts, &Stmt::Return(None), is_reverse);
     }
 }
 
@@ -155,7 +155,7 @@ fn lists(list: &mut Vec<Stmt>, counts: &[Count]) {
             at -= 1;
         }
         if let Stmt::For { body, .. } | Stmt::While { body, .. } = &mut list[at] {
-            guard(body, &Stmt::Continue);
+            guard(body, &Stmt::Continue, false);
         }
         at += 1;
     }
@@ -319,19 +319,32 @@ fn break_at_end(list: &mut Vec<Stmt>, flag: Var, found: &mut u32) {
 }
 
 /// `if (!(a < b)) { rest }` at the end: `if (a < b) continue;` and the rest. A condition that can
-/// be told without `!` is as the source has it.
-fn guard(list: &mut Vec<Stmt>, jump: &Stmt) {
+/// be told without `!` is as the source has it; but `a != b` is what reverse code makes of a source
+/// that leaves where they are equal.
+fn guard(list: &mut Vec<Stmt>, jump: &Stmt, is_reverse: bool) {
     while let Some(Stmt::At(_)) = list.last() {
         list.pop();
     }
-    let Some(Stmt::If { condition: Expr::Prefix("!", around), then, otherwise }) = list.last_mut() else { return };
-    if !otherwise.is_empty() || !matches!(**around, Expr::Infix(..)) || spoken(then).len() < 2 {
+    let Some(Stmt::If { condition, then, otherwise }) = list.last_mut() else { return };
+    if !otherwise.is_empty() || !is_long(then, is_reverse) {
         return;
     }
-    let condition = std::mem::replace(&mut **around, Expr::atom(""));
+    let condition = match condition {
+        Expr::Prefix("!", around) if matches!(**around, Expr::Infix(..)) => (**around).clone(),
+        Expr::Infix(Infix::Ne, a, b) if is_reverse => Expr::Infix(Infix::Eq, a.clone(), b.clone()),
+        _ => return,
+    };
     let mut rest = std::mem::take(then);
-    guard(&mut rest, jump);
+    guard(&mut rest, jump, is_reverse);
     list.pop();
     list.push(Stmt::If { condition, then: vec![jump.clone()], otherwise: Vec::new() });
     list.append(&mut rest);
+}
+
+/// Whether a branch has more than one statement, be they in another branch (`nested`).
+fn is_long(list: &[Stmt], nested: bool) -> bool {
+    match spoken(list).as_slice() {
+        [Stmt::If { then, otherwise, .. }] => nested && otherwise.is_empty() && is_long(then, nested),
+        list => list.len() > 1,
+    }
 }
