@@ -18,6 +18,7 @@
 //! | [`chosen_arrays`] | makes branches between known arrays of an access of one that was chosen |
 //! | [`local_arrays`] | makes values of arrays that only this thread sees |
 //! | [`forward_loads`] | reads no element again that this thread has just written |
+//! | [`computed_once`] | calls a function once for equal arguments |
 //! | [`dead_stores`] | removes stores that the next one overwrites |
 //! | [`own_sums`] | makes plain sums of atomic ones into elements that only their thread touches |
 //! | [`zero_adjoints`] | leaves out, on a GPU, dear reverse code of an adjoint that is zero |
@@ -45,6 +46,7 @@ pub mod block_alone;
 pub mod block_threads;
 pub mod chosen_arrays;
 pub mod code_sinking;
+pub mod computed_once;
 pub mod copy;
 pub mod dce;
 pub mod dead_stores;

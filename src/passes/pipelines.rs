@@ -11,6 +11,7 @@
 //! | [`tidy_reverse`] | [`adjacent`], [`code_sinking`] | joined branches take in more of what only they need |
 //! | [`last_takes`] | [`unread_stores`], [`clean`] | finished reverse code: nothing reads the tiles again |
 //! | [`own_elements`] | [`own_sums`], [`forward_loads`], [`zero_sums`], [`dead_stores`], [`clean`] | plain sums load; a store is dead when no load of its element is left |
+//! | [`compute_once`] | [`computed_once`], [`clean`] | what is computed again is unused |
 //! | [`loads_once`] | [`forward_loads`], [`clean`] | operands of loads that are gone may be unused |
 //! | [`write_out`] | [`unroll`], [`clean`] | written-out loops leave constants |
 //! | [`drop_tests`] | [`clean`] | what only the tests used is unused without them |
@@ -49,8 +50,8 @@
 //! [`zero_adjoints`]: super::zero_adjoints
 
 use super::{
-    adjacent, chosen_arrays, code_sinking, dce, dead_stores, forward_loads, inline, join_stores, local_arrays,
-    loop_exits, loop_reversal, own_sums, rewrite, select, test_inside, unread_stores, unroll, zero_sums,
+    adjacent, chosen_arrays, code_sinking, computed_once, dce, dead_stores, forward_loads, inline, join_stores,
+    local_arrays, loop_exits, loop_reversal, own_sums, rewrite, select, test_inside, unread_stores, unroll, zero_sums,
 };
 use crate::analysis::effects::EffectTable;
 use crate::ids::IdSet;
@@ -189,6 +190,13 @@ pub fn own_elements(function: &mut Function, structs: &StructTable, effects: &Ef
         clean(function, structs, effects);
     }
     verified("own_elements", function, structs, Form::Any);
+}
+
+/// Lets code compute once what it computes again.
+pub fn compute_once(function: &mut Function, structs: &StructTable, effects: &EffectTable) {
+    if computed_once::run(function, effects) {
+        clean(function, structs, effects);
+    }
 }
 
 /// Lets code load an element once as long as nothing is written; says whether it did it again.

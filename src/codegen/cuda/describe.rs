@@ -24,6 +24,8 @@ pub struct Describer<'a> {
     pub variables: &'a Variables,
     /// Names of what is added to elements of arrays of adjoints.
     pub adjoints: &'a IdMap<ValueId, String>,
+    /// What indices go through that may count from the end, where parameters are plain.
+    pub wrap: Option<FuncId>,
 }
 
 impl<'a> Describer<'a> {
@@ -64,6 +66,7 @@ impl<'a> Describer<'a> {
             Op::Extract(base, path) => self.part(&self.operand(*base, depth)?, Some(self.function.ty(*base)), path)?,
             Op::Insert(base, ..) => self.operand(*base, depth)?,
             Op::Call(callee, _) if self.result_name(*callee, n).is_some() => self.result_name(*callee, n)?,
+            Op::Call(callee, args) if self.wrap == Some(*callee) => self.index(args, depth)?,
             Op::Call(callee, args) => {
                 let name = self.shared.module.functions[*callee].source_name.trim_end_matches('_');
                 let words: Option<Vec<String>> = args.iter().map(|&arg| self.operand(arg, depth)).collect();
@@ -170,6 +173,15 @@ impl<'a> Describer<'a> {
             BinaryOp::AbsDiff => first_short([format!("{x}_from_{y}"), format!("{x}_distance")]),
             BinaryOp::And | BinaryOp::Or | BinaryOp::Xor => None,
         }
+    }
+
+    /// An index of an array that has gone through `wrap`: `i_in_x`.
+    fn index(&self, args: &[ValueId], depth: u32) -> Option<String> {
+        let &[index, extent] = args else { return None };
+        let Some(Op::Extent(array, _)) = self.function.op(extent) else { return None };
+        let array = self.name(*array)?;
+        let index = self.operand(index, depth).map(|index| format!("{index}_in_{array}"));
+        first_short(index.into_iter().chain([format!("{array}_index"), "index".to_string()]))
     }
 
     fn with_constant(&self, op: BinaryOp, a: &str, c: &Constant) -> Option<String> {

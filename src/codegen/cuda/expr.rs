@@ -355,6 +355,9 @@ impl Translator<'_> {
         for &arg in args {
             values.push(self.typed_value(arg)?);
         }
+        if self.plain.as_ref().is_some_and(|(kernel, _)| kernel.wrap == Some(callee)) {
+            return Ok(Expr::call(self.prelude.helper(Helper::Wrap), values));
+        }
         let Some(name) = &function.cuda_name else {
             return Ok(Expr::Call(self.shared.function_name(callee).to_string(), values));
         };
@@ -434,9 +437,11 @@ impl Translator<'_> {
     /// An element of an array, and its type.
     pub fn element(&mut self, inst: &Inst, access: &Access) -> Result<(Expr, Type), Fault> {
         let ty = self.function.ty(access.array);
-        let promised = self.plain.as_ref().is_some_and(|(kernel, _)| kernel.small);
+        let promised = self.plain.as_ref().is_some_and(|(kernel, _)| kernel.wrap.is_none());
+        let is_parameter = self.plain_array(access.array).is_some();
         let from_start = access.indices.iter().map(|&i| {
             promised
+                || is_parameter && plain::is_wrapped(self.function, i)
                 || self.ranges.counts_from_start(self.at, i)
                 || inside::counts_from_start(self.shared.module, self.function, &self.ranges, self.at, access.array, i)
         });

@@ -110,12 +110,13 @@ pub fn translate(
         vars.push(VarData { ty, hint, by_reference: false });
     }
     let ranges = Ranges::of(function);
+    let (most, wrap) = (plain.and_then(plain::Kernel::most), plain.and_then(|kernel| kernel.wrap));
     let translator = Translator {
         shared,
         function,
         plan: &plan,
         variables: &variables,
-        wrapping: Wrapping::of(function, &ranges, plain.and_then(plain::Kernel::most)),
+        wrapping: Wrapping::of(function, &ranges, most, wrap),
         ranges,
         at: InstId(0),
         uses: crate::analysis::uses(function),

@@ -36,7 +36,8 @@ pub fn hint(
     if members.iter().any(|&m| variables.is_loop_start(m)) {
         return "start".to_string();
     }
-    let describer = Describer { shared, function, variables, adjoints };
+    let wrap = shared.plain.values().find_map(|kernel| kernel.wrap);
+    let describer = Describer { shared, function, variables, adjoints, wrap };
     let from_copy = members.iter().find_map(|&m| describer.copied_name(m));
     let is_given = |&m: &ValueId| function.def(m).is_some_and(|inst| matches!(inst.op, Op::Load(_) | Op::Call(..)));
     let adjoint = || members.iter().find_map(|m| adjoints.get(m).cloned()).filter(|_| !members.iter().any(is_given));

@@ -16,7 +16,7 @@ use super::types::scalar_name;
 use crate::analysis::interval::Interval;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
-use crate::ir::{BinaryOp, BlockId, Function, Inst, Op, UnaryOp, ValueDef, ValueId};
+use crate::ir::{BinaryOp, BlockId, FuncId, Function, Inst, Op, UnaryOp, ValueDef, ValueId};
 use crate::types::Scalar;
 
 /// The integers of a function that arithmetic may wrap to.
@@ -27,8 +27,8 @@ pub struct Wrapping {
 
 impl Wrapping {
     /// `ranges` are those of the function. `most`: what its caller promises of the integers and
-    /// sizes that it passes.
-    pub fn of(function: &Function, ranges: &Ranges, most: Option<i32>) -> Wrapping {
+    /// sizes that it passes. `wrap`: a function whose first argument is an index.
+    pub fn of(function: &Function, ranges: &Ranges, most: Option<i32>, wrap: Option<FuncId>) -> Wrapping {
         let mut values = IdSet::default();
         function.walk(function.entry, &mut |_, inst| {
             if may_wrap(function, ranges, inst) {
@@ -42,7 +42,7 @@ impl Wrapping {
             Some(most) => Ranges::of_small_sizes(function, most),
             None => Ranges::of_usual_sizes(function),
         };
-        let numbers = numbers(function);
+        let numbers = numbers(function, wrap);
         values.retain(|value| {
             numbers.contains(value) && function.def(*value).is_some_and(|inst| may_wrap(function, &ranges, inst))
         });
@@ -55,9 +55,9 @@ impl Wrapping {
     }
 }
 
-/// The values that are more than indices.
-fn numbers(function: &Function) -> IdSet<ValueId> {
-    let sizes = Sizes::of(function);
+/// The values that are more than indices. What goes through the function `wrap` is an index.
+fn numbers(function: &Function, wrap: Option<FuncId>) -> IdSet<ValueId> {
+    let sizes = Sizes::of(function, wrap);
     let mut left: Vec<ValueId> = Vec::new();
     function.walk(function.entry, &mut |_, inst| {
         // Whether operands of arithmetic are depends on its result.
@@ -65,7 +65,7 @@ fn numbers(function: &Function) -> IdSet<ValueId> {
             return;
         }
         let is_guard = matches!(inst.op, Op::Compare(..));
-        let mut indices = inst.op.access().map_or(Vec::new(), |access| access.indices.to_vec());
+        let mut indices = indices_of(inst, wrap);
         inst.op.for_each_operand(|operand| match indices.iter().position(|&index| index == operand) {
             Some(at) => _ = indices.swap_remove(at),
             None if is_guard && sizes.is_guarded(function, operand) => {}
@@ -82,6 +82,15 @@ fn numbers(function: &Function) -> IdSet<ValueId> {
         }
     }
     numbers
+}
+
+/// The operands of an instruction that are indices.
+fn indices_of(inst: &Inst, wrap: Option<FuncId>) -> Vec<ValueId> {
+    if let Op::Call(callee, args) = &inst.op {
+        let indices = if wrap == Some(*callee) { 1 } else { 0 };
+        return args[..indices].to_vec();
+    }
+    inst.op.access().map_or(Vec::new(), |access| access.indices.to_vec())
 }
 
 /// Whether it may wrap, for some operands.
@@ -101,11 +110,11 @@ struct Sizes {
 }
 
 impl Sizes {
-    fn of(function: &Function) -> Sizes {
+    fn of(function: &Function, wrap: Option<FuncId>) -> Sizes {
         let mut found = Sizes { loops: IdMap::default(), indices: IdSet::default(), forms: HashSet::new() };
         let mut left: Vec<ValueId> = Vec::new();
         function.walk(function.entry, &mut |_, inst| {
-            left.extend(inst.op.access().iter().flat_map(|access| access.indices.iter()));
+            left.extend(indices_of(inst, wrap));
             if let Op::For { start, end, step, body, .. } = inst.op {
                 found.loops.insert(body, [start, end, step]);
             }

@@ -11,6 +11,7 @@
 //! entry does not take.
 
 mod prepare;
+mod wraps;
 
 use std::collections::BTreeMap;
 
@@ -23,6 +24,7 @@ use crate::ir::{FuncId, Function, FunctionKind, InstId, Op, Phase, ValueId};
 use crate::types::Type;
 
 pub use prepare::prepare;
+pub use wraps::is_wrapped;
 
 /// What integers and sizes are at most, where the caller promises it.
 const SMALL: i32 = 1 << 28;
@@ -58,8 +60,9 @@ pub struct Kernel {
     pub read_only: IdSet<ValueId>,
     /// The threads are numbered along one dimension, though the launch has several.
     linear: bool,
-    /// The caller promises that no index counts from the end, and that integers are small.
-    pub small: bool,
+    /// What indices go through that may count from the end. None: the caller promises that none
+    /// does, and that integers are small.
+    pub wrap: Option<FuncId>,
     /// Extents that something else says, by the caller's promise.
     said: BTreeMap<Argument, Said>,
     /// Atomic sums of floats at one place of the whole launch.
@@ -69,7 +72,7 @@ pub struct Kernel {
 impl Kernel {
     /// What integers and sizes are at most, if the caller says so.
     pub fn most(&self) -> Option<i32> {
-        self.small.then_some(SMALL)
+        self.wrap.is_none().then_some(SMALL)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Kernel, Kernels, Promises, rank};
+use super::{Kernel, Kernels, Promises, rank, wraps};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::uniformity::Uniformity;
 use crate::analysis::uses;
@@ -15,7 +15,7 @@ use crate::ir::{
     AtomicOp, Const, FuncId, Function, Inst, InstId, Module, Op, Phase, ValueDef, ValueId, Values, ViewIndex,
 };
 use crate::passes::inline;
-use crate::passes::pipelines::{clean, own_elements};
+use crate::passes::pipelines::{clean, compute_once, own_elements};
 use crate::types::{Scalar, Type};
 
 /// The module with kernels that need nothing but what plain parameters say, and what is known of
@@ -23,11 +23,13 @@ use crate::types::{Scalar, Type};
 pub fn prepare(module: &Module, kernels: &[FuncId], promises: &Promises) -> Result<(Module, Kernels), Box<Diagnostic>> {
     let mut prepared = module.clone();
     let mut known = Kernels::new();
+    let first = kernels.first().filter(|_| !promises.small);
+    let wrap = first.map(|&id| prepared.functions.push(wraps::function(module, module.functions[id].span)));
     for &id in kernels {
-        let (function, like) = kernel(module, id)?;
+        let (function, like) = kernel(&prepared, id, wrap)?;
         prepared.functions[id] = function;
         let said = promises.said.get(&id).cloned().unwrap_or_default();
-        known.insert(id, Kernel { like, said, small: promises.small, ..Kernel::default() });
+        known.insert(id, Kernel { like, said, wrap, ..Kernel::default() });
     }
     for (&id, kernel) in &mut known {
         kernel.linear = is_linear(&prepared, id);
@@ -63,8 +65,12 @@ fn one_place(function: &Function) -> IdSet<InstId> {
 }
 
 /// The kernel with functions that take arrays inlined, and with its arrays of adjoints taken to be
-/// there.
-fn kernel(module: &Module, id: FuncId) -> Result<(Function, IdMap<ValueId, ValueId>), Box<Diagnostic>> {
+/// there. Indices that may be negative go through the function `wrap`, if there are such.
+fn kernel(
+    module: &Module,
+    id: FuncId,
+    wrap: Option<FuncId>,
+) -> Result<(Function, IdMap<ValueId, ValueId>), Box<Diagnostic>> {
     let mut function = module.functions[id].clone();
     let takes_arrays = |callee: FuncId| {
         let callee = &module.functions[callee];
@@ -109,6 +115,11 @@ fn kernel(module: &Module, id: FuncId) -> Result<(Function, IdMap<ValueId, Value
     if function.phase == Phase::Backward {
         own_elements(&mut function, &module.structs, &effects);
     }
+    if let Some(wrap) = wrap {
+        effects.cover(module, wrap);
+        wraps::insert(module, &mut function, wrap, &like);
+    }
+    compute_once(&mut function, &module.structs, &effects);
     Ok((function, like))
 }
 
