@@ -147,6 +147,49 @@ fn the_part_that_is_busy_longest_limits() {
     );
 }
 
+/// By hand: how long parts of an H100 and an H200 (132 multiprocessors of 1.98 GHz) and of a
+/// GeForce RTX 4090 (128 of 2.52 GHz) are busy at least.
+#[test]
+fn parts_are_busy_so_many_milliseconds() {
+    let mut metrics = metrics::of(&[arithmetic(Class::Float32, Math::Fused, 1_000_000_000)]);
+    let mut add = |name, value| metrics.push(Metric { name, value, kind: Kind::Exact });
+    add("dram__bytes_read.sum", 3e9);
+    add("dram__bytes_write.sum", 1e9);
+    add("l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum", 170e6);
+    metrics.retain(|metric| metric.name != "memory_l1_wavefronts_shared");
+    metrics.push(Metric { name: "memory_l1_wavefronts_shared", value: 1_306.8e6, kind: Kind::Exact });
+    let measured = Measured { one_address: 5_000_000, in_step: 20_000_000, ..launch(Vec::new()) };
+    let times = Times::all(&metrics, 1_000, &measured);
+    // Gigabytes over gigabytes a second; wavefronts, one a cycle; 128 of 32 threads' products, and
+    // four warps, a cycle; 170 million sectors, 85 in a nanosecond; a queue of 1.8 ns each.
+    let cycles = [132.0 * 1.98e6, 132.0 * 1.98e6, 128.0 * 2.52e6];
+    for ((times, bandwidth), cycles) in times.iter().zip([3350.0, 4800.0, 1008.0]).zip(cycles) {
+        let warps = 1e9 / (4.0 * cycles);
+        let by_hand = [
+            ("DRAM", 4e3 / bandwidth),
+            ("shared memory", 1_306.8e6 / cycles),
+            ("instructions", warps),
+            ("float32", warps),
+            ("atomics", 2.0),
+            ("atomics on one address", 9.0),
+        ];
+        assert_eq!(times.parts.len(), by_hand.len(), "{}", times.words());
+        for (name, milliseconds) in by_hand {
+            let found = times.parts.iter().find(|part| part.name == name).map(|part| part.milliseconds);
+            assert!(found.is_some_and(|found| (found / milliseconds - 1.0).abs() < 1e-9), "{name}: {}", times.words());
+        }
+        assert!(times.parts.is_sorted_by(|a, b| a.milliseconds >= b.milliseconds), "{}", times.words());
+        assert!((times.in_step.milliseconds / 36.0 - 1.0).abs() < 1e-9, "{}", times.words());
+    }
+    // 1,306.8 million wavefronts at 261.36 a microsecond.
+    let words = times[1].words();
+    assert!(
+        words.starts_with("at least 9.00 ms on H200: atomics on one address 9.00, shared memory 5.00, "),
+        "{words}"
+    );
+    assert!(words.ends_with("; 36.0 if warps add in step"), "{words}");
+}
+
 /// Every architecture has a GPU, whose peaks are those of its datasheet, in TFLOP/s of float32 and
 /// of float64.
 #[test]
