@@ -3,7 +3,7 @@
 
     python3 benches/gpu_model.py [--kc target/release/kc] [--gpu H200] [--only NAME,..] [--json FILE]
 
-The kernels are those of `tests/suite/kernels.py` and `benches/kernels/tiles.py`. Each runs on `kc profile` in a small launch; what it asks of each part of the GPU grows with the work
+The kernels are those of `tests/suite/kernels.py`, `benches/kernels/tiles.py` and `benches/kernels/tiles_gpu.py` (products of 4096 x 4096). Each runs on `kc profile` in a small launch; what it asks of each part of the GPU grows with the work
 (shared memory, instructions, atomics), the data (DRAM) or the queues of atomics, by the factors in the table. The figure is the part that
 takes longest, so that a launch takes at least so long: parts wait for each other, and ptxas makes other instructions of PTX. *In step* is
 what atomics take if all warps go through a loop at one pace. Where threads take tasks in turns, two launches say what a task takes, and
@@ -73,6 +73,10 @@ def cases():
     tiles, n = HERE / "tiles.py", 128
     matrices = [array(name, [n, n], f"random:{seed}") for seed, name in enumerate("abc")]
     yield "gemm", tiles, "gemm", [n // 64, n // 64, 256], 256, matrices, (2048 / n) ** 3, (2048 / n) ** 2, 2048 / n
+    on_gpus, scale = HERE / "tiles_gpu.py", ((4096 / n) ** 3, (4096 / n) ** 2, 4096 / n)
+    yield "gemm_large", on_gpus, "gemm_large", [n // 128, n // 128, 256], 256, matrices, *scale
+    halves = [array(name, [n, n], f"random:{seed}", "float16" if name < "c" else "float32") for seed, name in enumerate("abc")]
+    yield "gemm_half", on_gpus, "gemm_half", [n // 64, n // 64, 128], 128, halves, *scale
     rows = 16
 
     def of_rows(name, full, *more):
