@@ -56,7 +56,7 @@ impl Bounds {
     }
 
     /// Those of either; None counts as empty.
-    fn union(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
+    pub fn union(a: Option<Bounds>, b: Option<Bounds>) -> Option<Bounds> {
         match (a, b) {
             (Some(a), Some(b)) => {
                 let interval = Interval::union(Some(a.interval), Some(b.interval))?;

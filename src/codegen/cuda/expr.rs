@@ -351,10 +351,7 @@ impl Translator<'_> {
     /// A call that returns one value and takes nothing by reference.
     fn call(&mut self, callee: FuncId, args: &[ValueId]) -> Result<Expr, Fault> {
         let function = &self.shared.module.functions[callee];
-        let mut values = Vec::new();
-        for &arg in args {
-            values.push(self.typed_value(arg)?);
-        }
+        let mut values = self.passed(callee, args)?;
         if self.plain.as_ref().is_some_and(|(kernel, _)| kernel.wrap == Some(callee)) {
             return Ok(Expr::call(self.prelude.helper(Helper::Wrap), values));
         }
@@ -376,7 +373,24 @@ impl Translator<'_> {
         })
     }
 
-    /// Arguments of a call that changes some of them; those are variables already.
+    /// The arguments of a call. An array is a pointer where a function takes pointers, and behind
+    /// it stand the extents that the function asks for.
+    pub fn passed(&mut self, callee: FuncId, args: &[ValueId]) -> Result<Vec<Expr>, Fault> {
+        let passed = self.shared.passed.borrow().get(&callee).cloned();
+        let mut values = Vec::new();
+        for (n, &arg) in (0..).zip(args) {
+            let Some(own) = self.plain_array(arg).filter(|_| passed.is_some()) else {
+                values.push(self.typed_value(arg)?);
+                continue;
+            };
+            let plain::Passed { named, extents } = passed.clone().unwrap_or_default();
+            values.extend(named.contains(&n).then(|| Expr::Var(self.variables.of(arg))));
+            values.extend(extents.iter().filter(|(param, _)| *param == n).map(|&(_, dim)| self.plain_extent(own, dim)));
+        }
+        Ok(values)
+    }
+
+    /// Arguments of a product of tiles.
     pub fn arguments(&mut self, args: &[ValueId]) -> Result<Vec<Expr>, Fault> {
         args.iter().map(|&a| self.typed_value(a)).collect()
     }

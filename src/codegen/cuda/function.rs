@@ -183,7 +183,7 @@ impl<'a> Translator<'a> {
                 }
             }
         }
-        if self.plain.is_some() {
+        if self.plain.is_some() && function.is_kernel() {
             self.name_threads();
         } else if function.is_kernel() {
             self.prelude.launch();
@@ -462,7 +462,7 @@ impl<'a> Translator<'a> {
         out: &mut Vec<Stmt>,
     ) -> Result<(), Fault> {
         let target = &self.shared.module.functions[callee];
-        let mut values = self.arguments(args)?;
+        let mut values = self.passed(callee, args)?;
         let plain = target.results.iter().filter(|r| r.role == ResultRole::Return).count();
         let (mut returned, mut outs) = (None, Vec::new());
         for (&result, info) in inst.results.iter().zip(&target.results) {

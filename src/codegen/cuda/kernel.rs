@@ -71,7 +71,7 @@ pub fn function(
     }
     let names = names::assign(&body, structs);
     let named = Named { vars: &body.vars, names: &names, structs };
-    if let (Some(kernel), Some(scope)) = (plain, &body.plain) {
+    if let (Some(kernel), Some(scope)) = (plain.filter(|_| function.is_kernel()), &body.plain) {
         let arguments = plain::arguments(function, &body, scope);
         let text = doc(shared, function) + &plain_kernel(shared, id, kernel, scope, &arguments, &body, &named);
         let name = shared.plain_name(id).to_string();
@@ -79,12 +79,23 @@ pub fn function(
         let entry = PlainEntry { kernel: id, name, arguments, grid, by_block: function.by_block };
         return Ok((text, Some(entry)));
     }
-    let params: Vec<String> = body
-        .params
-        .iter()
-        .chain(&body.outs)
-        .map(|&var| body.vars[var.0 as usize].declaration(&names[var.0 as usize], true, structs))
-        .collect();
+    let declaration = |&var: &Var| body.vars[var.0 as usize].declaration(&names[var.0 as usize], true, structs);
+    let mut params: Vec<String> = Vec::new();
+    let passed = body.plain.as_ref().map(|scope| plain::Passed::of(&body, scope));
+    for (n, var) in (0..).zip(&body.params) {
+        let pointer = plain.and_then(|kernel| pointer(function, kernel, n, "", &names[var.0 as usize], structs));
+        let Some((pointer, passed)) = pointer.zip(passed.as_ref()) else {
+            params.push(declaration(var));
+            continue;
+        };
+        params.extend(passed.named.contains(&n).then_some(pointer));
+        let own = passed.extents.iter().filter(|(param, _)| *param == n);
+        params.extend(own.filter_map(|extent| Some(declaration(body.plain.as_ref()?.extents.get(extent)?))));
+    }
+    params.extend(body.outs.iter().map(declaration));
+    if let Some(passed) = passed {
+        shared.passed.borrow_mut().insert(id, passed);
+    }
     let doc = doc(shared, function);
     let text = match body.thread {
         Some(thread) => {
@@ -335,15 +346,9 @@ fn plain_kernel(
     let name = |var: Var| named.names[var.0 as usize].to_string();
     let params = arguments.iter().map(|&argument| match argument {
         Argument::Array(n) => {
-            let (param, var) = (function.params()[n as usize], body.params[n as usize]);
-            let element = match function.ty(param) {
-                Type::Array(array) => type_name(array.element.into(), named.structs),
-                other => type_name(other, named.structs),
-            };
-            let constant = if kernel.read_only.contains(&param) { "const " } else { "" };
             // Behind a barrier of the grid a thread reads what others wrote.
             let own = if waits { "" } else { "__restrict__ " };
-            format!("{constant}{element} *{own}{}", name(var))
+            pointer(function, kernel, n, own, &name(body.params[n as usize]), named.structs).unwrap_or_default()
         }
         Argument::Value(n) => {
             let var = body.params[n as usize];
@@ -378,6 +383,21 @@ fn plain_kernel(
     out.push_str(asked.unwrap_or(&rest));
     out.push_str("}\n");
     out
+}
+
+/// The declaration of parameter `n` if it is an array: `const float *x`.
+fn pointer(
+    function: &Function,
+    kernel: &plain::Kernel,
+    n: u32,
+    own: &str,
+    name: &str,
+    structs: &StructTable,
+) -> Option<String> {
+    let param = function.params()[n as usize];
+    let Type::Array(array) = function.ty(param) else { return None };
+    let constant = if kernel.read_only.contains(&param) { "const " } else { "" };
+    Some(format!("{constant}{} *{own}{name}", type_name(array.element.into(), structs)))
 }
 
 /// A function's first lines up to its brace; the parameters get lines of their own when they are

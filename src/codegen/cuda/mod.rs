@@ -47,6 +47,7 @@ mod vars;
 mod wrapping;
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -220,7 +221,7 @@ impl<'a> Printer<'a> {
         options: &CudaOptions,
     ) -> Result<(String, Vec<PlainEntry>), Box<Diagnostic>> {
         let Order { printed: order, named, .. } = self.survey.order(kernels);
-        let names = function_names(self.module, &named, &self.survey);
+        let names = function_names(self.module, &named, &self.survey, &self.plain);
         let (effects, constants) = (&self.survey.effects, &self.constants);
         let (remarks, plain) = (&options.remarks, &self.plain);
         let entries = plain_names(self.module, kernels, &names, plain);
@@ -232,6 +233,7 @@ impl<'a> Printer<'a> {
             names,
             plain,
             entries,
+            passed: RefCell::default(),
             marked: self.marked,
             fmad: options.fmad,
         };
@@ -326,9 +328,12 @@ pub struct TextContext<'a> {
     constants: &'a Constants,
     remarks: &'a Remarks,
     names: BTreeMap<FuncId, String>,
-    /// The kernels with plain parameters, and what they are called.
+    /// The kernels with plain parameters, and what they are called; functions that take pointers.
     plain: &'a plain::Kernels,
     entries: BTreeMap<FuncId, String>,
+    /// What functions with pointers are passed: known when they are printed, before those that call
+    /// them.
+    passed: RefCell<BTreeMap<FuncId, plain::Passed>>,
     /// Statements tell where they come from.
     marked: bool,
     /// Products and sums may fuse.
@@ -349,7 +354,12 @@ impl TextContext<'_> {
 
 /// Functions keep their source names, as C++ overloads them too; one that C++ could not tell from
 /// another, or from CUDA's own, gets its name in the module.
-fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTreeMap<FuncId, String> {
+fn function_names(
+    module: &Module,
+    order: &[FuncId],
+    survey: &Survey<'_>,
+    pointers: &plain::Kernels,
+) -> BTreeMap<FuncId, String> {
     let composite_ops = composite_operations(order, survey);
     let structs: BTreeSet<String> = module.structs.values().map(|s| struct_name(&s.name)).collect();
     let mut signatures = BTreeSet::new();
@@ -361,6 +371,10 @@ fn function_names(module: &Module, order: &[FuncId], survey: &Survey<'_>) -> BTr
         let plain: Vec<_> = function.results.iter().filter(|r| r.role == ResultRole::Return).map(|r| r.ty).collect();
         if plain.len() > 1 {
             params.extend(plain);
+        }
+        // Arrays of any rank are the same pointers: such functions are not overloaded.
+        if pointers.contains_key(&id) {
+            params.clear();
         }
         let is_type = |name: &str| types::is_type_name(name) || structs.contains(name);
         let is_helper = |name: &str| {

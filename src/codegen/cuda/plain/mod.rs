@@ -10,6 +10,7 @@
 //! extents of theirs. What the entry does not use of the forward kernel's parameters, a backward
 //! entry does not take.
 
+mod functions;
 mod prepare;
 mod wraps;
 
@@ -48,7 +49,7 @@ pub fn head_of_text(promises: &Promises) -> &'static str {
     }
 }
 
-/// What the printer has to know of the kernels of a text.
+/// What the printer has to know of the kernels of a text, and of functions that take arrays.
 pub type Kernels = BTreeMap<FuncId, Kernel>;
 
 /// What is known of a kernel before it is printed.
@@ -282,11 +283,36 @@ impl Translator<'_> {
     }
 }
 
+/// What a function that takes pointers is passed.
+#[derive(Clone, Default)]
+pub struct Passed {
+    /// The parameters that it names: arrays of which it asks only extents are not passed.
+    pub named: Vec<u32>,
+    /// The extents that it asks for, by parameter and dimension: behind the parameter.
+    pub extents: Vec<(u32, u8)>,
+}
+
+impl Passed {
+    pub fn of(body: &Body, scope: &Scope) -> Passed {
+        let used = used(body);
+        let is_used = |var: &Var| used[var.0 as usize];
+        let named = (0..).zip(&body.params).filter(|(_, var)| is_used(var)).map(|(n, _)| n).collect();
+        let extents = scope.extents.iter().filter(|(_, var)| is_used(var)).map(|(&extent, _)| extent).collect();
+        Passed { named, extents }
+    }
+}
+
+/// Which variables the statements of a function name.
+fn used(body: &Body) -> Vec<bool> {
+    let mut used = vec![false; body.vars.len()];
+    mark(&body.stmts, &mut used);
+    used
+}
+
 /// What the entry takes: parameters that it uses (the forward one has all of the source's), each
 /// array with the extents that the code asks for, then the extents of the launch.
 pub fn arguments(function: &Function, body: &Body, scope: &Scope) -> Vec<Argument> {
-    let mut used = vec![false; body.vars.len()];
-    mark(&body.stmts, &mut used);
+    let mut used = used(body);
     // The head compares with them.
     for count in &scope.counts {
         used[count.0 as usize] = true;

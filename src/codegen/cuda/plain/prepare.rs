@@ -3,8 +3,10 @@
 
 use std::collections::BTreeSet;
 
+use super::functions::{self, Calls};
 use super::{Kernel, Kernels, Promises, rank, wraps};
 use crate::analysis::effects::EffectTable;
+use crate::analysis::ranges::{Bounds, Ranges};
 use crate::analysis::uniformity::Uniformity;
 use crate::analysis::uses;
 use crate::analysis::written::written;
@@ -19,21 +21,39 @@ use crate::passes::pipelines::{clean, compute_once, own_elements};
 use crate::types::{Scalar, Type};
 
 /// The module with kernels that need nothing but what plain parameters say, and what is known of
-/// them.
+/// them and of the functions that they call with arrays.
 pub fn prepare(module: &Module, kernels: &[FuncId], promises: &Promises) -> Result<(Module, Kernels), Box<Diagnostic>> {
     let mut prepared = module.clone();
-    let mut known = Kernels::new();
     let first = kernels.first().filter(|_| !promises.small);
     let wrap = first.map(|&id| prepared.functions.push(wraps::function(module, module.functions[id].span)));
-    for &id in kernels {
-        let (function, like) = kernel(&prepared, id, wrap)?;
-        prepared.functions[id] = function;
+    let mut known = Kernels::new();
+    let mut calls: IdMap<FuncId, Calls> = IdMap::default();
+    let (kept, entries) = functions::kept(module, kernels, |id, kept| inlined(module, id, kept))?;
+    let mut finish = |id: FuncId, mut entry: Entry, bounds: &[Option<Bounds>], calls: &mut IdMap<FuncId, Calls>| {
+        finished(&prepared, &mut entry, wrap, bounds);
+        functions::note_calls(&entry, &Ranges::of_call(&entry.function, bounds), &kept, calls);
+        prepared.functions[id] = entry.function;
         let said = promises.said.get(&id).cloned().unwrap_or_default();
-        known.insert(id, Kernel { like, said, wrap, ..Kernel::default() });
+        known.insert(id, Kernel { like: entry.like, said, wrap, ..Kernel::default() });
+    };
+    for (&id, entry) in kernels.iter().zip(entries) {
+        finish(id, entry, &[], &mut calls);
+    }
+    for id in functions::callers_first(module, &kept) {
+        // None: only code that is gone by now has called it.
+        if let Some(Calls { bounds, there, like }) = calls.remove(&id) {
+            let function = module.functions[id].clone();
+            let params = function.params().to_vec();
+            let given = params.iter().zip(there).filter(|(_, there)| *there).map(|(&param, _)| place(param)).collect();
+            let like = params.iter().zip(like).filter_map(|(&param, like)| Some((param, params[like?]))).collect();
+            finish(id, Entry { function, like, given }, &bounds, &mut calls);
+        }
     }
     for (&id, kernel) in &mut known {
-        kernel.linear = is_linear(&prepared, id);
-        kernel.one_place = one_place(&prepared.functions[id]);
+        if prepared.functions[id].is_kernel() {
+            kernel.linear = is_linear(&prepared, id);
+            kernel.one_place = one_place(&prepared.functions[id]);
+        }
         let touched = written(&prepared, id);
         let params = prepared.functions[id].params().iter();
         kernel.read_only = (0..).zip(params).filter(|(n, _)| !touched.may_be(*n, &[])).map(|(_, &p)| p).collect();
@@ -64,17 +84,25 @@ fn one_place(function: &Function) -> IdSet<InstId> {
     found
 }
 
-/// The kernel with functions that take arrays inlined, and with its arrays of adjoints taken to be
-/// there. Indices that may be negative go through the function `wrap`, if there are such.
-fn kernel(
-    module: &Module,
-    id: FuncId,
-    wrap: Option<FuncId>,
-) -> Result<(Function, IdMap<ValueId, ValueId>), Box<Diagnostic>> {
+/// A function on its way to pointers.
+pub struct Entry {
+    pub function: Function,
+    /// Arrays of adjoints, each with the array whose extents it has.
+    pub like: IdMap<ValueId, ValueId>,
+    /// Arrays that are there: those of adjoints, and what entries keep.
+    pub given: Vec<ArrayPath>,
+}
+
+fn place(param: ValueId) -> ArrayPath {
+    ArrayPath { param, path: Default::default() }
+}
+
+/// The kernel with functions that take arrays inlined, except those that are `kept`.
+fn inlined(module: &Module, id: FuncId, kept: &IdSet<FuncId>) -> Result<Entry, Box<Diagnostic>> {
     let mut function = module.functions[id].clone();
-    let takes_arrays = |callee: FuncId| {
-        let callee = &module.functions[callee];
-        callee.params().iter().any(|&p| matches!(callee.ty(p), Type::Array(_)))
+    let takes_arrays = |id: FuncId| {
+        let callee = &module.functions[id];
+        !kept.contains(&id) && callee.params().iter().any(|&p| matches!(callee.ty(p), Type::Array(_)))
     };
     inline::run(&mut function, module, &takes_arrays).map_err(|too_large| {
         let message = format!("kernel `{}` is too long with the functions that take its arrays", function.source_name);
@@ -82,12 +110,8 @@ fn kernel(
         Box::new(Diagnostic::new(Code::E0820, message).label(too_large.span, "called here").help(help))
     })?;
     let mut like = IdMap::default();
-    let mut given: Vec<ArrayPath> = function
-        .tape
-        .iter()
-        .filter_map(|buffer| function.params().get(buffer.param as usize))
-        .map(|&param| ArrayPath { param, path: Default::default() })
-        .collect();
+    let kept = function.tape.iter().filter_map(|buffer| function.params().get(buffer.param as usize));
+    let mut given: Vec<ArrayPath> = kept.map(|&param| place(param)).collect();
     if let Some((extracted, shadows)) = shadow::extract(&function) {
         function = extracted;
         for shadow in shadows {
@@ -97,30 +121,36 @@ fn kernel(
             given.push(shadow.given);
         }
     }
+    Ok(Entry { function, like, given })
+}
+
+/// Takes arrays of adjoints to be there. Indices that may be negative go through the function
+/// `wrap`, if there is one. `bounds`: of the arguments.
+fn finished(module: &Module, entry: &mut Entry, wrap: Option<FuncId>, bounds: &[Option<Bounds>]) {
+    let Entry { function, like, given } = entry;
     for at in function.insts.ids().collect::<Vec<InstId>>() {
         if let Op::IsSet(array) = function.insts[at].op
-            && shadow::place(&function, array).is_some_and(|place| given.contains(&place))
+            && shadow::place(function, array).is_some_and(|place| given.contains(&place))
         {
             function.insts[at].op = Op::Const(Const::bool(true));
         }
     }
-    address_through_views(&mut function);
+    address_through_views(function);
     let mut effects = EffectTable::default();
     function.walk(function.entry, &mut |_, inst| {
         if let Op::Call(callee, _) = inst.op {
             effects.cover(module, callee);
         }
     });
-    clean(&mut function, &module.structs, &effects);
+    clean(function, &module.structs, &effects);
     if function.phase == Phase::Backward {
-        own_elements(&mut function, &module.structs, &effects);
+        own_elements(function, &module.structs, &effects);
     }
     if let Some(wrap) = wrap {
         effects.cover(module, wrap);
-        wraps::insert(module, &mut function, wrap, &like);
+        wraps::insert(module, function, wrap, like, &Ranges::of_call(function, bounds));
     }
-    compute_once(&mut function, &module.structs, &effects);
-    Ok((function, like))
+    compute_once(function, &module.structs, &effects);
 }
 
 /// `x[i][j]` for an element `j` of the row `i` of `x`.

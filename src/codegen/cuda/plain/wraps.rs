@@ -32,9 +32,9 @@ pub fn function(module: &Module, span: Span) -> Function {
 }
 
 /// Lets the indices of a kernel's arrays go through `wrap` where they may be negative. `like`:
-/// arrays of adjoints, with those whose extents they have.
-pub fn insert(module: &Module, function: &mut Function, wrap: FuncId, like: &IdMap<ValueId, ValueId>) {
-    let wanted = negative(module, function);
+/// arrays of adjoints, with those whose extents they have. `ranges`: those of the function.
+pub fn insert(module: &Module, function: &mut Function, wrap: FuncId, like: &IdMap<ValueId, ValueId>, ranges: &Ranges) {
+    let wanted = negative(module, function, like, ranges);
     if wanted.is_empty() {
         return;
     }
@@ -62,8 +62,12 @@ pub fn insert(module: &Module, function: &mut Function, wrap: FuncId, like: &IdM
 }
 
 /// The dimensions of accesses to parameters whose indices may be negative.
-fn negative(module: &Module, function: &Function) -> IdMap<InstId, Vec<u8>> {
-    let ranges = Ranges::of(function);
+fn negative(
+    module: &Module,
+    function: &Function,
+    like: &IdMap<ValueId, ValueId>,
+    ranges: &Ranges,
+) -> IdMap<InstId, Vec<u8>> {
     // What entries keep is numbered from 0 by kc.
     let kept: Vec<ValueId> = function.tape.iter().map(|buffer| function.params()[buffer.param as usize]).collect();
     let mut found: IdMap<InstId, Vec<u8>> = IdMap::default();
@@ -72,10 +76,11 @@ fn negative(module: &Module, function: &Function) -> IdMap<InstId, Vec<u8>> {
         if !matches!(function.ty(access.array), Type::Array(_)) || kept.contains(&access.array) {
             return;
         }
+        let array = like.get(&access.array).copied().unwrap_or(access.array);
         let may_be = |&(_, &index): &(u8, &ValueId)| {
             is_wrapped(function, index)
                 && !ranges.counts_from_start(id, index)
-                && !inside::counts_from_start(module, function, &ranges, id, access.array, index)
+                && !inside::counts_from_start(module, function, ranges, id, array, index)
         };
         let dims: Vec<u8> = (0..).zip(&access.indices).filter(may_be).map(|(dim, _)| dim).collect();
         if !dims.is_empty() {
