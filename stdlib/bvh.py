@@ -146,10 +146,12 @@ def _bvh_finds(query: BvhQuery, low: Vec[4, float32], high: Vec[4, float32], max
     if query.kind == _SPHERE:
         return _distance_to_box(query.low, low, high) <= query.radius * query.radius
     inverse = _inverse_direction(query.high)
+    above = _start_beside(query.low, query.high, 1.0)
+    below = _start_beside(query.low, query.high, -1.0)
     if query.kind == _RAY:
-        return _ray_in_box(query.low, inverse, low, high) < max_dist and _strictly_inside(query, low, high)
+        return _ray_in_box(above, below, inverse, low, high) < max_dist and _strictly_inside(query, low, high)
     grown = vec4f(query.radius, query.radius, query.radius, 0.0)
-    t = _ray_in_box(query.low, inverse, low - grown, high + grown)
+    t = _ray_in_box(above, below, inverse, low - grown, high + grown)
     return t <= max_dist and t < _INFINITY
 
 

@@ -129,19 +129,21 @@ def _furthest_in_box(p: Vec[3, float32], low: Vec[4, float32], high: Vec[4, floa
 
 @func
 @no_grad("used to compare")
-def _ray_in_box(o: Vec[3, float32], r: Vec[3, float32], low: Vec[4, float32], high: Vec[4, float32]) -> float32:
-    """Where a ray from `o` enters the box of a node, in lengths of its direction, of which `r` is the inverse;
-    infinity where it does not.
+def _ray_in_box(
+    above: Vec[3, float32], below: Vec[3, float32], r: Vec[3, float32], low: Vec[4, float32], high: Vec[4, float32]
+) -> float32:
+    """Where a ray enters the box of a node, in lengths of its direction, of which `r` is the inverse; infinity where
+    it does not. It starts from `above` and `below`, see `_start_beside`.
 
     The far end is moved out by three units in the last place, so that rounding loses no box (Ize,
     Robust BVH Ray Traversal, Journal of Computer Graphics Techniques 2(2), 2013).
     """
-    ax = (low[0] - o[0]) * r[0]
-    bx = (high[0] - o[0]) * r[0]
-    ay = (low[1] - o[1]) * r[1]
-    by = (high[1] - o[1]) * r[1]
-    az = (low[2] - o[2]) * r[2]
-    bz = (high[2] - o[2]) * r[2]
+    ax = (low[0] - above[0]) * r[0]
+    bx = (high[0] - below[0]) * r[0]
+    ay = (low[1] - above[1]) * r[1]
+    by = (high[1] - below[1]) * r[1]
+    az = (low[2] - above[2]) * r[2]
+    bz = (high[2] - below[2]) * r[2]
     near = _higher(_higher(_lower(ax, bx), _lower(ay, by)), _lower(az, bz))
     far = _lower(_lower(_higher(ax, bx), _higher(ay, by)), _higher(az, bz)) * 1.0000004
     return where(far >= 0.0 and far >= near, near, _INFINITY)
@@ -150,12 +152,26 @@ def _ray_in_box(o: Vec[3, float32], r: Vec[3, float32], low: Vec[4, float32], hi
 @func
 @no_grad("used to compare")
 def _inverse_direction(d: Vec[3, float32]) -> Vec[3, float32]:
-    """One by each component. In place of 0 is a small number, so that a ray along the side of a box is inside."""
+    """One by each component; in place of 0 is a small number."""
     return vec3f(
-        1.0 / where(d[0] == 0.0, 1.0e-20, d[0]),
-        1.0 / where(d[1] == 0.0, 1.0e-20, d[1]),
-        1.0 / where(d[2] == 0.0, 1.0e-20, d[2]),
+        1.0 / where(d[0] == 0.0, 1.0e-30, d[0]),
+        1.0 / where(d[1] == 0.0, 1.0e-30, d[1]),
+        1.0 / where(d[2] == 0.0, 1.0e-30, d[2]),
     )
+
+
+@func
+@no_grad("used to compare")
+def _start_beside(o: Vec[3, float32], d: Vec[3, float32], side: float32) -> Vec[3, float32]:
+    """The start `o` of a ray in direction `d`, moved by a unit in the last place to one side (1 or -1) where the
+    component of the direction is 0: so a ray along any side of a box is inside."""
+    unit = _higher(abs(o[0]) * 1.2e-7, 1.0e-20)
+    x = where(d[0] == 0.0, o[0] + side * unit, o[0])
+    unit = _higher(abs(o[1]) * 1.2e-7, 1.0e-20)
+    y = where(d[1] == 0.0, o[1] + side * unit, o[1])
+    unit = _higher(abs(o[2]) * 1.2e-7, 1.0e-20)
+    z = where(d[2] == 0.0, o[2] + side * unit, o[2])
+    return vec3f(x, y, z)
 
 
 @func

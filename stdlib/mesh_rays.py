@@ -102,6 +102,8 @@ def _face_on_ray(
     points = _mesh_points(id)
     indices = _mesh_indices(id)
     inverse = _inverse_direction(d)
+    above = _start_beside(start, d, 1.0)
+    below = _start_beside(start, d, -1.0)
     axes = _ray_axes(d)
     stack = zeros(shape=32, dtype=int32)
     count = int32(0)
@@ -130,8 +132,8 @@ def _face_on_ray(
             left_high = uppers[uint32(left)]
             right_low = lowers[uint32(right)]
             right_high = uppers[uint32(right)]
-            to_left = _ray_in_box(start, inverse, left_low, left_high)
-            to_right = _ray_in_box(start, inverse, right_low, right_high)
+            to_left = _ray_in_box(above, below, inverse, left_low, left_high)
+            to_right = _ray_in_box(above, below, inverse, right_low, right_high)
             # A little further, so that rounding parts no faces that are equally near.
             limit = best + 1.0e-6 * abs(best)
             enters_left = to_left <= limit and to_left < _INFINITY
@@ -250,6 +252,8 @@ def mesh_query_ray_count_intersections(
     points = _mesh_points(id)
     indices = _mesh_indices(id)
     inverse = _inverse_direction(dir)
+    above = _start_beside(start, dir, 1.0)
+    below = _start_beside(start, dir, -1.0)
     axes = _ray_axes(dir)
     stack = zeros(shape=32, dtype=int32)
     stack[0] = node
@@ -260,7 +264,7 @@ def mesh_query_ray_count_intersections(
         node = stack[count]
         low = lowers[uint32(node)]
         high = uppers[uint32(node)]
-        enters = _ray_in_box(start, inverse, low, high)
+        enters = _ray_in_box(above, below, inverse, low, high)
         if enters < _INFINITY:
             left = _payload(low[3])
             right = _payload(high[3])

@@ -242,6 +242,35 @@ fn rays_meet_the_first_face() {
     }
 }
 
+/// Along the sides of all boxes of the tree, where each ray meets an edge or a corner of the cube.
+#[test]
+fn rays_along_the_sides_of_boxes_meet_faces() {
+    let corners: Vec<V3> = (0..8).map(|n| [n & 1, n >> 1 & 1, n >> 2].map(|c| c as f32)).collect();
+    let sides = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
+    let faces = sides.iter().flat_map(|&[a, b, c, d]| [[a, b, c], [a, c, d]]).collect();
+    let scene = Scene { points: corners, faces, closed: true };
+    let (mut x, mut d) = (Vec::new(), Vec::new());
+    for (axis, sign, across, along) in (0..QUERIES).map(|n| (n % 3, n / 3 % 2, n / 6 % 3, n / 18 % 3)) {
+        let of = |k: usize, value: f32, one: f32, other: f32| match (k + 3 - axis) % 3 {
+            0 => value,
+            1 => one,
+            _ => other,
+        };
+        let (start, step) = if sign == 0 { (-1.0, 1.0) } else { (2.0, -1.0) };
+        let (across, along) = (across as f32 * 0.5, along as f32 * 0.5);
+        x.push(std::array::from_fn(|k| of(k, start, across, along)));
+        d.push(std::array::from_fn(|k| of(k, step, 0.0, 0.0)));
+    }
+    for leaf_size in [1, 4] {
+        let outputs = ["face", "t", "sign", "any", "count"];
+        let mut args = vec![mesh(&scene, leaf_size, 0), vectors("x", &x), vectors("d", &d)];
+        args.extend(outputs.map(|name| zeros(name, if ["t", "sign"].contains(&name) { "float32" } else { "int32" })));
+        let mut out = Outputs::of("rays", &args);
+        assert_eq!(out.floats("t"), [1.0; QUERIES], "leaves of {leaf_size}");
+        assert!(out.ints("any").into_iter().all(|any| any != 0));
+    }
+}
+
 #[test]
 fn trees_find_all_boxes_and_no_others() {
     for seed in scenes() {

@@ -9,7 +9,7 @@ type D3 = [f64; 3];
 pub struct Scene {
     pub points: Vec<V3>,
     pub faces: Vec<[i32; 3]>,
-    closed: bool,
+    pub closed: bool,
 }
 
 fn wide(p: V3) -> D3 {
