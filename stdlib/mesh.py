@@ -192,42 +192,42 @@ def _corner(values: Array[Vec[3, float32], 1], indices: Array[int32, 1], n: int3
 
 
 @func
-def _closest_on_triangle(
-    p: Vec[3, float32], q: Vec[3, float32], r: Vec[3, float32], x: Vec[3, float32]
-) -> Vec[2, float32]:
+def _closest_on_triangle(p: Vec[3, Float], q: Vec[3, Float], r: Vec[3, Float], x: Vec[3, Float]) -> Vec[2, Float]:
     """Barycentric coordinates of the point of a triangle that is closest to `x` (Ericson, Real-Time
-    Collision Detection, 2005, section 5.1.5)."""
+    Collision Detection, 2005, section 5.1.5). Above an edge the derivative is that of the face: of two
+    faces in one plane it is that of the plane, whichever is taken."""
     pq = q - p
     pr = r - p
     px = x - p
     d1 = dot(pq, px)
     d2 = dot(pr, px)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return vec2f(1.0, 0.0)
+    if d1 < Float(0.0) and d2 <= Float(0.0):
+        return Vec[2, Float](Float(1.0), Float(0.0))
     qx = x - q
     d3 = dot(pq, qx)
     d4 = dot(pr, qx)
-    if d3 >= 0.0 and d4 <= d3:
-        return vec2f(0.0, 1.0)
+    if d3 > Float(0.0) and d4 <= d3:
+        return Vec[2, Float](Float(0.0), Float(1.0))
     c = d1 * d4 - d3 * d2
-    if c <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
+    if c < Float(0.0) and d1 >= Float(0.0) and d3 <= Float(0.0):
         v = d1 / (d1 - d3)
-        return vec2f(1.0 - v, v)
+        return Vec[2, Float](Float(1.0) - v, v)
     rx = x - r
     d5 = dot(pq, rx)
     d6 = dot(pr, rx)
-    if d6 >= 0.0 and d5 <= d6:
-        return vec2f(0.0, 0.0)
+    if d6 > Float(0.0) and d5 <= d6:
+        return Vec[2, Float](Float(0.0), Float(0.0))
     b = d5 * d2 - d1 * d6
-    if b <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
+    if b < Float(0.0) and d2 >= Float(0.0) and d6 <= Float(0.0):
         w = d2 / (d2 - d6)
-        return vec2f(1.0 - w, 0.0)
+        return Vec[2, Float](Float(1.0) - w, Float(0.0))
     a = d3 * d6 - d5 * d4
-    if a <= 0.0 and d4 - d3 >= 0.0 and d5 - d6 >= 0.0:
+    if a < Float(0.0) and d4 - d3 >= Float(0.0) and d5 - d6 >= Float(0.0):
         w = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        return vec2f(0.0, 1.0 - w)
-    n = 1.0 / (a + b + c)
-    return vec2f(a * n, b * n)
+        return Vec[2, Float](Float(0.0), Float(1.0) - w)
+    s = a + b + c
+    n = Float(1.0) / where(s == Float(0.0), Float(1.0), s)
+    return Vec[2, Float](a * n, b * n)
 
 
 @func
