@@ -237,6 +237,9 @@ pub struct DegeneracyTest {
     /// Takes the arguments, then the adjoints of the results (returned ones, then by-reference
     /// ones); gives bool.
     pub callee: FnId,
+    /// It takes these adjoints. One that does not knows the point alone: only the gradient beside
+    /// it tells whether it is another one there.
+    pub adjoints: bool,
     /// Words for the note.
     pub why: String,
 }

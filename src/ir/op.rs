@@ -74,6 +74,10 @@ pub enum Check {
     Degenerate { why: String },
     /// The operand is a bool: where it is true, this is a point of [`Check::Degenerate`] for any
     /// adjoint but 0. A product of two functions that both have such a point here sends 0 to both.
+    ///
+    /// In forward code the results of a library function follow, whose test takes no adjoints:
+    /// where one of them has an adjoint, differentiation makes the same check, and then these are
+    /// gone.
     Visit,
     /// Opens (`begins`) or closes a region that the block executes once, together. Exists only
     /// before [`thread_loops`](crate::passes::thread_loops); never executed.

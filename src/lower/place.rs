@@ -182,11 +182,19 @@ impl<'a> Lowering<'a> {
         types.extend(by_ref.iter().map(|&param| callee.locals[param].ty));
         let mut results = self.b.push(Op::Call(super::func_id(id), args.clone()), &types);
         if let Some(test) = call.test.as_ref().filter(|_| self.checks) {
-            let adjoints: SmallVec<[ValueId; 4]> = types.iter().map(|&ty| self.b.zero(ty)).collect();
-            args.extend(adjoints);
+            if test.adjoints {
+                let adjoints: SmallVec<[ValueId; 4]> = types.iter().map(|&ty| self.b.zero(ty)).collect();
+                args.extend(adjoints);
+            }
             let holds = self.b.one(Op::Call(super::func_id(test.callee), args), BOOL);
-            let operands = [holds, results[0]];
-            self.b.effect(Op::Check(Check::Degenerate { why: test.why.clone() }, ir::Values::from_slice(&operands)));
+            if test.adjoints {
+                let operands = ir::Values::from_slice(&[holds, results[0]]);
+                self.b.effect(Op::Check(Check::Degenerate { why: test.why.clone() }, operands));
+            } else {
+                let mut operands = ir::Values::from_slice(&[holds]);
+                operands.extend(results.iter().copied());
+                self.b.effect(Op::Check(Check::Visit, operands));
+            }
         }
         for (target, &value) in targets.iter().zip(&results[callee.results.len()..]) {
             if let Some(target) = target {

@@ -16,6 +16,7 @@ use search::{Scene, V3};
 use serde_json::{Value, json};
 
 mod search;
+mod steps;
 mod textures;
 mod together;
 mod volumes;

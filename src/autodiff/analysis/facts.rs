@@ -167,6 +167,7 @@ fn reversed(
                 matches!(world.module.functions[*callee].derivative, Derivative::Rule { .. })
             }
             Op::Call(..) => activity.any_result(inst),
+            Op::Check(Check::Visit, operands) => operands.iter().any(|&value| activity.is_active(value)),
             op @ (values!() | arrays!() | Op::Load(_) | Op::AtomicCas { .. } | effects!() | nested!() | jumps!()) => {
                 activity.any_result(inst) || op.properties().synchronises
             }

@@ -2,7 +2,7 @@
 //! [`super::loops`], memory in [`super::shadows`], calls in [`super::calls`].
 
 use super::reverse::Reverse;
-use crate::ir::{BlockId, Inst, InstId, Op, ValueId, arrays, jumps, reports, values};
+use crate::ir::{BlockId, Check, Inst, InstId, Op, ValueId, Values, arrays, jumps, reports, values};
 use crate::types::Type;
 
 impl Reverse<'_> {
@@ -44,6 +44,10 @@ impl Reverse<'_> {
             // Behind it other threads read what was written before it: in reverse their adjoints
             // must be there.
             Op::Barrier => self.b.effect(Op::Barrier),
+            Op::Check(Check::Visit, operands) => {
+                let holds = self.primal(operands[0]);
+                self.b.effect(Op::Check(Check::Visit, Values::from_slice(&[holds])));
+            }
             values!()
             | arrays!()
             | Op::AtomicCas { .. }

@@ -427,7 +427,8 @@ impl Body<'_, '_> {
     }
 
     /// The library's test of a function for points at which its gradient is near-degenerate, for
-    /// code of the user's: `_degenerate_f` for `f`. Its docstring has the words.
+    /// code of the user's: `_degenerate_f` for `f`. Its docstring has the words. One without the
+    /// adjoints of the results knows the points alone.
     fn degeneracy_test(&mut self, of: &Definition, callee: FnId, span: Span) -> Option<Box<DegeneracyTest>> {
         let name = format!("_degenerate_{}", of.ast.name.text);
         if !self.c.settings.tests || self.is_library() || !of.library() || !Library::has(&name) {
@@ -436,17 +437,21 @@ impl Body<'_, '_> {
         let function = &self.c.output.functions[callee];
         let params = function.locals.values().take(function.param_count as usize).map(|local| local.ty);
         let by_ref = function.by_ref.iter().map(|&param| function.locals[param].ty);
+        let count = function.param_count as usize;
         let types: Vec<Type> = params.chain(function.results.iter().copied()).chain(by_ref).collect();
-        let zero = |ty: Type| Operand::Value(Expr::new(ExprKind::Zero, ty, span));
-        let given: Vec<Given> = types.into_iter().map(|ty| Given { name: None, operand: zero(ty), span }).collect();
-        let fit = self.best_fit(&FunctionName::Builtin(name), &given).ok()??;
-        let why = fit.definition.ast.doc.clone().unwrap_or_default();
-        match self.apply(fit, given, span) {
-            Ok(Operand::Value(Expr { kind: ExprKind::Call(call), .. })) => {
-                Some(Box::new(DegeneracyTest { callee: call.callee, why }))
+        let zero =
+            |ty: &Type| Given { name: None, operand: Operand::Value(Expr::new(ExprKind::Zero, *ty, span)), span };
+        for (types, adjoints) in [(&types[..], true), (&types[..count], false)] {
+            let given: Vec<Given> = types.iter().map(zero).collect();
+            let Some(fit) = self.best_fit(&FunctionName::Builtin(name.clone()), &given).ok().flatten() else {
+                continue;
+            };
+            let why = fit.definition.ast.doc.clone().unwrap_or_default();
+            if let Ok(Operand::Value(Expr { kind: ExprKind::Call(call), .. })) = self.apply(fit, given, span) {
+                return Some(Box::new(DegeneracyTest { callee: call.callee, adjoints, why }));
             }
-            _ => None,
         }
+        None
     }
 
     /// `_nudged_f` in place of `f`, where the library has it and the program is one for beside.

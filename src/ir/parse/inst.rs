@@ -219,7 +219,13 @@ impl<'t> Parser<'t> {
                 }
                 Op::Check(Check::Degenerate { why: self.text()? }, args)
             }
-            "check" if self.eat_word("visit") => Op::Check(Check::Visit, Values::from_slice(&[self.value()?])),
+            "check" if self.eat_word("visit") => {
+                let mut args = Values::from_slice(&[self.value()?]);
+                while self.eat_mark(',') {
+                    args.push(self.value()?);
+                }
+                Op::Check(Check::Visit, args)
+            }
             "check" if self.eat_word("together") => {
                 let begins = self.eat_word("begin");
                 if !begins {

@@ -127,6 +127,7 @@ kernel @all(%n: int32, %s: vec2f', %data: array4d(dtype=float16), %ps: array(dty
     check element %n of 4 in 1, "t"
     check degenerate %0, "equal values"
     check visit %0
+    check visit %0, %n
     check degenerate %0, %n, "equal values"
     return
   }

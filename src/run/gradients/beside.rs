@@ -91,8 +91,8 @@ fn compared(
         return Ok(Some(found));
     }
     let Some(cut) = beside(Nudged::Cut)? else { return Ok(None) };
-    if let Some((name, _, beside)) = jump(&cut, &moved, noise) {
-        return Ok(Some((name, found.1, beside)));
+    if let Some(found) = jump_from_both(here, &cut, &moved, noise) {
+        return Ok(Some(found));
     }
     let Some(back) = beside(Nudged::Back)? else { return Ok(None) };
     Ok(jump_to_both(here, &moved, &back, noise))
@@ -123,6 +123,15 @@ fn jump(here: &Gradients, beside: &Gradients, noise: f64) -> Option<(String, f64
     })
 }
 
+/// The first number that differs from both of two.
+fn jump_from_both(here: &Gradients, cut: &Gradients, beside: &Gradients, noise: f64) -> Option<(String, f64, f64)> {
+    here.iter().zip(cut).zip(beside).find_map(|(((name, here), (_, cut)), (_, beside))| {
+        let mut all = here.iter().zip(cut).zip(beside);
+        let found = all.find(|&((&a, &b), &other)| differs(a, other, noise) && differs(b, other, noise))?;
+        Some((name.clone(), *found.0.0, *found.1))
+    })
+}
+
 /// The first number that differs from two that agree.
 fn jump_to_both(here: &Gradients, one: &Gradients, other: &Gradients, noise: f64) -> Option<(String, f64, f64)> {
     here.iter().zip(one).zip(other).find_map(|(((name, here), (_, one)), (_, other))| {
@@ -142,7 +151,7 @@ fn differs(a: f64, b: f64, noise: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{jump, jump_to_both};
+    use super::{jump, jump_from_both, jump_to_both};
 
     #[test]
     fn noise_and_rounding_are_no_jumps() {
@@ -155,5 +164,8 @@ mod tests {
         let other = of([0.0, 2.0, f64::NAN]);
         assert_eq!(jump_to_both(&here, &other, &of([0.0, 2.0, f64::NAN]), 1e-5), Some(("x".to_string(), 1.0, 2.0)));
         assert_eq!(jump_to_both(&here, &other, &of([0.0, -2.0, f64::NAN]), 1e-5), None);
+        let beside = of([3.0, 2.0, f64::NAN]);
+        assert_eq!(jump_from_both(&here, &other, &beside, 1e-5), Some(("x".to_string(), 0.0, 3.0)));
+        assert_eq!(jump_from_both(&here, &beside, &other, 1e-5), None);
     }
 }
