@@ -1,11 +1,15 @@
-//! Launch files, archives and pictures with random faults: each run ends by itself, with a result
-//! or a coded finding, and never by a signal or a panic.
+//! Launch files, archives, pictures and volumes with random faults: each run ends by itself, with a
+//! result or a coded finding, and never by a signal or a panic.
 //!
 //! `KC_TESTS=all cargo test --test hostile_files` runs 5,000 files.
 
 #[path = "common/sample.rs"]
 mod sample;
 
+use kc::engines::Volume;
+use kc::engines::volume::file::Codec;
+use kc::engines::volume::transform::Transform;
+use kc::engines::volume::value::Dense;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -28,6 +32,19 @@ const LAUNCH: &str = r#"{
   ]
 }
 "#;
+
+const VOLUME: &str = "import warp as wp
+
+@wp.kernel
+def smoke(v: wp.uint64, out: wp.array(dtype=float)):
+    i = wp.tid()
+    place = wp.vec3(float(i) * 0.5, 2.5, 3.25)
+    wp.volume_store_f(v, i, 0, 0, 2.0)
+    out[i] = wp.volume_sample_f(v, wp.volume_world_to_index(v, place), wp.Volume.LINEAR)
+";
+
+/// A run that takes a volume of a file.
+const OF_VOLUME: [&str; 7] = ["v.py", "--dim", "64", "--arg", "out=zeros:64", "--arg", "v=volume:v.nvdb"];
 
 /// A run that takes the picture `p.png` of a folder.
 const BY_FLAGS: [&str; 12] = [
@@ -144,6 +161,14 @@ fn picture(path: &Path) {
     encoder.write_header().and_then(|mut writer| writer.write_image_data(&[7; 16])).expect("a picture");
 }
 
+/// A file with a volume, compressed or not.
+fn volume(codec: Codec) -> Vec<u8> {
+    let values: Vec<f32> = (0..12 * 9 * 5).map(|n| n as f32).collect();
+    let unit = Transform::scale([1.0; 3], [0.0; 3]).expect("a transform");
+    let made = Volume::from_dense(Dense::F32(&values, 0.0), [12, 9, 5], unit).expect("a volume");
+    Volume::file_bytes(&[&made], codec).expect("a file")
+}
+
 /// How many bytes compressed files may hold.
 #[derive(Clone, Copy, Debug)]
 enum Expanded {
@@ -173,7 +198,9 @@ fn faulty_files_end_with_a_finding() {
     std::fs::create_dir(at("l")).expect("a folder");
     archive(&at("stored.npz"), zip::CompressionMethod::Stored);
     archive(&at("deflated.npz"), zip::CompressionMethod::Deflated);
+    std::fs::write(at("v.py"), VOLUME).expect("a file");
     picture(&at("p.png"));
+    let volumes = [volume(Codec::None), volume(Codec::Zip)];
     let read = |name: &str| std::fs::read(at(name)).expect("a file");
     let (launch, archives, picture) = (LAUNCH.as_bytes(), [read("stored.npz"), read("deflated.npz")], read("p.png"));
     let mut draw = Draw(20_261_129);
@@ -181,14 +208,17 @@ fn faulty_files_end_with_a_finding() {
     let files = if sample::whole() { FILES } else { FILES / 40 };
     for n in 0..files {
         let [mut text, mut data, mut pixels] = [launch.to_vec(), archives[draw.below(2)].clone(), picture.clone()];
-        let which = n % 3;
-        mutate([&mut text, &mut data, &mut pixels][which], which == 0, &mut draw);
-        for (name, bytes) in [("l/l.json", &text), ("l/inputs.npz", &data), ("p.png", &pixels)] {
+        let mut voxels = volumes[draw.below(2)].clone();
+        let which = n % 4;
+        mutate([&mut text, &mut data, &mut pixels, &mut voxels][which], which == 0, &mut draw);
+        let files = [("l/l.json", &text), ("l/inputs.npz", &data), ("p.png", &pixels), ("v.nvdb", &voxels)];
+        for (name, bytes) in files {
             std::fs::write(at(name), bytes).expect("a file");
         }
         let began = Instant::now();
         let (code, said) = match which {
             2 => kc(folder.path(), &[&BY_FLAGS[..], &["p=@p.png"]].concat(), Expanded::Default),
+            3 => kc(folder.path(), &OF_VOLUME, Expanded::Default),
             _ => kc(folder.path(), &["l/l.json"], Expanded::Default),
         };
         let shown = || format!("file {n}, {code:?}: {said}\n{}", String::from_utf8_lossy(&text));

@@ -64,10 +64,23 @@ impl Codec {
     }
 }
 
+/// How many bytes the grids of a file have, decompressed, as it says itself.
+pub fn expanded(file: &[u8]) -> Result<u64, VolumeError> {
+    let (_, sizes) = sizes(&mut &file[..])?;
+    Ok(sizes.into_iter().fold(0, u64::saturating_add))
+}
+
 /// The grids of a file, decompressed, still to be checked.
 pub fn decode(file: &[u8]) -> Result<Vec<Vec<u8>>, VolumeError> {
     let mut rest = file;
-    let header = take(&mut rest, at::HEADER as u64, "file")?;
+    let (codec, sizes) = sizes(&mut rest)?;
+    let grids = sizes.into_iter().enumerate();
+    grids.map(|(number, bytes)| decode_grid(&mut rest, codec, number, bytes)).collect()
+}
+
+/// How the grids are compressed, and the bytes of each; `rest` then begins with the first one.
+fn sizes(rest: &mut &[u8]) -> Result<(Codec, Vec<u64>), VolumeError> {
+    let header = take(rest, at::HEADER as u64, "file")?;
     let found = u64_at(header, at::MAGIC);
     if found != types::MAGIC_FILE && found != types::MAGIC_0 {
         return Err(VolumeError::Magic { found });
@@ -79,12 +92,11 @@ pub fn decode(file: &[u8]) -> Result<Vec<Vec<u8>>, VolumeError> {
     let codec = Codec::from_number(u16_at(header, at::CODEC))?;
     let mut sizes = Vec::new();
     for _ in 0..u16_at(header, at::GRIDS) {
-        let description = take(&mut rest, at::DESCRIPTION as u64, "file")?;
+        let description = take(rest, at::DESCRIPTION as u64, "file")?;
         sizes.push(u64_at(description, at::BYTES));
-        take(&mut rest, u32_at(description, at::NAME_BYTES).into(), "name")?;
+        take(rest, u32_at(description, at::NAME_BYTES).into(), "name")?;
     }
-    let grids = sizes.into_iter().enumerate();
-    grids.map(|(number, bytes)| decode_grid(&mut rest, codec, number, bytes)).collect()
+    Ok((codec, sizes))
 }
 
 fn decode_grid(rest: &mut &[u8], codec: Codec, number: usize, bytes: u64) -> Result<Vec<u8>, VolumeError> {

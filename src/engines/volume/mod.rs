@@ -151,6 +151,11 @@ impl Volume {
         Ok(volume.publish())
     }
 
+    /// Takes all bytes of another volume of the same size.
+    pub fn copy_from(&mut self, other: &Volume) {
+        self.bytes_mut().copy_from_slice(other.bytes());
+    }
+
     /// What it says of itself.
     pub fn info(&self) -> Info {
         read::info(self.bytes(), self.grid_type)

@@ -14,7 +14,8 @@ use crate::engines::hash_grid::{Points, Real};
 use crate::engines::mesh::MeshInput;
 use crate::engines::texture::form::{Address, Filter, Form, Numbers};
 use crate::engines::{Bvh, Constructor, Engine, EngineError, HashGrid, Kind, Mesh, Source, Texture, memory::Plain};
-use crate::run::launch::{Argument, ArgumentKind, DType, Literal, Number};
+use crate::run::files::volume_file;
+use crate::run::launch::{Argument, ArgumentKind, DType, Literal, Number, VolumeFile};
 use crate::run::{Result, list};
 use crate::types::{ArrayType, Element, Scalar, StructId};
 
@@ -147,6 +148,15 @@ impl<'a> Binder<'a> {
         let texture = made.map_err(|error| self.not_built(path, Kind::Texture, &error))?;
         super::put(self.out.block.bytes_mut(), offset, &texture.form().argument(texture.id()));
         self.out.engines.push(BoundEngine::Texture(Box::new(texture)));
+        Ok(())
+    }
+
+    /// Reads the volume in a file, and writes its id at `offset` of the argument struct.
+    pub(super) fn volume_of_file(&mut self, path: &str, file: &VolumeFile, offset: u32) -> Result<()> {
+        let read = volume_file::read(&file.path, file.grid.as_deref(), self.launch.max_expanded)?;
+        let made = BoundVolume::of_file(read).map_err(|error| self.not_built(path, Kind::Volume, &error))?;
+        super::put(self.out.block.bytes_mut(), offset, &made.id().to_le_bytes());
+        self.out.engines.push(BoundEngine::Volume(Box::new(made)));
         Ok(())
     }
 
@@ -340,6 +350,9 @@ impl<'a> Binder<'a> {
         let ArgumentKind::Array(given) = &field.kind else {
             return Err(self.fail(Code::E1005, format!("argument `{path}`: expected an array")));
         };
+        if given.data.is_none() {
+            return Err(self.fail(Code::E1005, format!("argument `{path}`: expected an array, found null")));
+        }
         let at = self.next;
         self.next += ARRAY_DESCRIPTOR_SIZE;
         self.array(&path, given, ArrayType { element, ndim: 1 }, at)?;

@@ -528,10 +528,13 @@ impl<'a> Binder<'a> {
                 }
                 Ok(())
             }
-            (Type::Struct(id), ArgumentKind::Engine { kind: Kind::Texture, fields }) => {
+            (Type::Struct(id), ArgumentKind::Engine { kind: Kind::Texture, fields, .. }) => {
                 self.texture(path, id, fields, offset)
             }
-            (Type::Scalar(Scalar::U64), ArgumentKind::Engine { kind, fields }) if *kind != Kind::Texture => {
+            (Type::Scalar(Scalar::U64), ArgumentKind::Engine { file: Some(file), .. }) => {
+                self.volume_of_file(path, file, offset)
+            }
+            (Type::Scalar(Scalar::U64), ArgumentKind::Engine { kind, fields, .. }) if *kind != Kind::Texture => {
                 self.engine(path, *kind, fields, offset)
             }
             (Type::Scalar(_) | Type::Vec(..) | Type::Mat(..) | Type::Quat(_) | Type::Transform(_), kind) => {

@@ -1,4 +1,5 @@
-//! How does a launch get a volume? It is filled from an array with the values of a box of voxels.
+//! How does a launch get a volume? It is filled from an array with the values of a box of voxels,
+//! or read from a file.
 
 use super::engines::descriptor_at;
 use super::{ARRAY_DESCRIPTOR_SIZE, Binder};
@@ -12,11 +13,16 @@ use crate::run::Result;
 use crate::run::launch::{Argument, ArgumentKind, DType};
 use crate::types::{ArrayType, Element, Scalar, Type};
 
-/// A volume, and the array that it is filled from.
+/// A volume, and what it holds before a launch.
 pub struct BoundVolume {
     volume: Volume,
-    values: Values,
-    shape: [usize; 3],
+    origin: Origin,
+}
+
+enum Origin {
+    /// The array that it is filled from, of this shape.
+    Array(Values, [usize; 3]),
+    File(Volume),
 }
 
 /// The array, and the value beside it.
@@ -41,9 +47,17 @@ impl BoundVolume {
         self.volume.id()
     }
 
-    /// Follows the array; what kernels stored in the volume is gone.
+    /// One that a file holds.
+    pub fn of_file(read: Volume) -> std::result::Result<BoundVolume, EngineError> {
+        Ok(BoundVolume { volume: read.frozen()?, origin: Origin::File(read) })
+    }
+
+    /// Follows the array, or is that of the file again; what kernels stored in the volume is gone.
     pub fn refill(&mut self) {
-        self.volume.fill(self.values.dense(), self.shape);
+        match &self.origin {
+            Origin::Array(values, shape) => self.volume.fill(values.dense(), *shape),
+            Origin::File(read) => self.volume.copy_from(read),
+        }
     }
 }
 
@@ -95,7 +109,7 @@ impl<'a> Binder<'a> {
             };
             let shape = std::array::from_fn(|k| described.shape[k].max(0) as usize);
             let volume = Volume::from_dense(values.dense(), shape, Transform::scale(size, first)?)?;
-            Ok(BoundVolume { volume, values, shape })
+            Ok(BoundVolume { volume, origin: Origin::Array(values, shape) })
         };
         Ok(build())
     }

@@ -6,4 +6,5 @@ pub mod npz;
 pub mod output;
 pub mod picture;
 pub mod show;
+pub mod volume_file;
 pub mod whole;

@@ -93,9 +93,9 @@ fn plain(argument: &Argument, given: &Arguments) -> Result<Argument> {
             let fields = fields.iter().map(|f| plain(f, given)).collect::<Result<_>>()?;
             ArgumentKind::Struct { name: None, fields }
         }
-        ArgumentKind::Engine { kind, fields } => {
+        ArgumentKind::Engine { kind, fields, file } => {
             let fields = fields.iter().map(|f| plain(f, given)).collect::<Result<_>>()?;
-            ArgumentKind::Engine { kind: *kind, fields }
+            ArgumentKind::Engine { kind: *kind, fields, file: file.clone() }
         }
         ArgumentKind::Array(array) => ArgumentKind::Array(match &array.data {
             None => ArrayArgument::default(),

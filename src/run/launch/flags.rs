@@ -9,14 +9,15 @@ use std::path::{Path, PathBuf};
 use super::{Argument, ArgumentKind, ArrayArgument, DType, Direction, Fill, Launch, Literal, Number, Source, Stored};
 use crate::diag::Code;
 use crate::ir::{Function, FunctionKind};
-use crate::run::files::mesh_file;
+use crate::run::files::{mesh_file, volume_file};
 use crate::run::{Fail, Result, fail, list, shorten};
 use crate::types::{ArrayType, Element, MAX_DIMS, Scalar, StructTable, Type};
 
 /// What is before and after the colon of `data.npz:x` and `bunny.obj:points`; other files have no
 /// entries.
 pub fn file_and_entry(text: &str) -> (&str, Option<&str>) {
-    let colon = [".npz:", ".obj:", ".ply:", ".stl:"].iter().filter_map(|end| Some(text.rfind(end)? + 4)).max();
+    let ends = [".npz:", ".nvdb:", ".obj:", ".ply:", ".stl:"];
+    let colon = ends.iter().filter_map(|end| Some(text.rfind(end)? + end.len() - 1)).max();
     match colon {
         Some(at) => (&text[..at], Some(&text[at + 1..])),
         None => (text, None),
@@ -222,6 +223,7 @@ impl<'a> Forms<'a> {
                 ArgumentKind::Array(argument)
             }
             Type::Scalar(Scalar::U64) if value.starts_with("mesh:") => mesh(path, value)?,
+            Type::Scalar(Scalar::U64) if value.starts_with("volume:") => volume(path, value)?,
             _ => {
                 let Some(literal) = parse_literal(value) else {
                     let (ty, value) = (ty.display(structs), shorten(value));
@@ -250,6 +252,16 @@ fn mesh(path: &str, value: &str) -> Result<ArgumentKind> {
         return Err(fail(Code::E1012, message));
     };
     Ok(ArgumentKind::mesh(path, &file))
+}
+
+/// `volume:FILE` or `volume:FILE:GRID`.
+fn volume(path: &str, value: &str) -> Result<ArgumentKind> {
+    let (file, grid) = file_and_entry(value.strip_prefix("volume:").unwrap_or(value));
+    if !volume_file::is_volume(Path::new(file)) || grid == Some("") {
+        let message = format!("--arg {path}={}: expected volume:FILE.nvdb or volume:FILE.nvdb:GRID", shorten(value));
+        return Err(fail(Code::E1012, message));
+    }
+    Ok(ArgumentKind::volume(PathBuf::from(file), grid))
 }
 
 /// A text after `--arg NAME=` that a parameter of this type takes.

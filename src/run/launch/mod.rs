@@ -179,10 +179,12 @@ pub enum ArgumentKind {
         name: Option<String>,
         fields: Vec<Argument>,
     },
-    /// A mesh, a tree of boxes, a hash grid or a texture that is made for the launch.
+    /// A mesh, a tree of boxes, a hash grid, a volume or a texture that is made for the launch.
     Engine {
         kind: Kind,
         fields: Vec<Argument>,
+        /// Of a volume that has no fields: where it is.
+        file: Option<VolumeFile>,
     },
 }
 
@@ -197,8 +199,21 @@ impl ArgumentKind {
                 kind: ArgumentKind::Array(ArrayArgument { data, ..Default::default() }),
             }
         });
-        ArgumentKind::Engine { kind: Kind::Mesh, fields: fields.to_vec() }
+        ArgumentKind::Engine { kind: Kind::Mesh, fields: fields.to_vec(), file: None }
     }
+
+    /// The volume in a file, which is called `grid`, or the first one.
+    fn volume(path: PathBuf, grid: Option<&str>) -> ArgumentKind {
+        let file = VolumeFile { path, grid: grid.map(str::to_string) };
+        ArgumentKind::Engine { kind: Kind::Volume, fields: Vec::new(), file: Some(file) }
+    }
+}
+
+/// A grid of a file: the first one, or the one with this name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VolumeFile {
+    pub path: PathBuf,
+    pub grid: Option<String>,
 }
 
 /// An array argument; what is None follows from the kernel's parameter or from the stored array.

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::diag::Code;
 use crate::engines::Kind;
-use crate::run::files::mesh_file;
+use crate::run::files::{mesh_file, volume_file};
 use crate::run::{Fail, Result, fail, shorten};
 use crate::types::{Element, MAX_DIMS, Scalar};
 
@@ -281,8 +281,8 @@ impl Reader<'_> {
             "struct" => of_array.into_iter().chain(of_value).chain([("dtype", e.dtype.is_some())]).collect(),
             kind if engine(kind).is_some() => {
                 let more = [("dtype", e.dtype.is_some()), ("struct", e.struct_name.is_some())];
-                let is_mesh_file = |member: &str| kind == "mesh" && member == "file" && e.fields.is_none();
-                let of_array = of_array.into_iter().filter(|(member, _)| !is_mesh_file(member));
+                let of_file = ["mesh", "volume"].contains(&kind) && e.fields.is_none();
+                let of_array = of_array.into_iter().filter(|(member, _)| !(of_file && *member == "file"));
                 of_array.chain(of_value).chain(more).collect()
             }
             other => {
@@ -314,8 +314,17 @@ impl Reader<'_> {
                 }
                 ArgumentKind::mesh(&e.name, &file)
             }
+            "volume" if let Some(file) = &e.file => {
+                let (file, grid) = file_and_entry(file);
+                if !volume_file::is_volume(Path::new(file)) || grid == Some("") {
+                    let message = format!("{at}: file is {file:?}, expected FILE.nvdb or FILE.nvdb:GRID");
+                    return Err(self.fail(Code::E1001, message));
+                }
+                ArgumentKind::volume(self.folder().join(file), grid)
+            }
             kind if let Some(kind) = engine(kind) => ArgumentKind::Engine {
                 kind,
+                file: None,
                 fields: self.entries(&format!("{at}.fields"), e.fields.ok_or_else(|| missing("fields"))?, of_ptx)?,
             },
             _ => {
