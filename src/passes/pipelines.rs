@@ -212,10 +212,7 @@ pub fn loads_once(function: &mut Function, structs: &StructTable, effects: &Effe
 /// Takes what forward code has for differentiation alone, when that is done: the tests of
 /// [`Check::Degenerate`] and [`Check::Visit`].
 pub fn drop_tests(module: &mut Module) {
-    let is_test = |inst: &Inst| match &inst.op {
-        Op::Check(Check::Degenerate { .. } | Check::Visit, operands) => operands.len() > 1,
-        _ => false,
-    };
+    let is_test = |inst: &Inst| matches!(&inst.op, Op::Check(Check::Degenerate { .. } | Check::Visit, operands) if operands.len() > 1);
     let mut effects = EffectTable::default();
     for id in module.functions.ids() {
         if module.functions.is_linked(id) || !module.functions[id].has(is_test) {
