@@ -74,6 +74,10 @@ pub enum EngineError {
     Cells {
         dims: [i32; 3],
     },
+    /// There is no memory for so many cells.
+    CellMemory {
+        cells: usize,
+    },
     CellWidth {
         width: f64,
         dtype: &'static str,
@@ -245,6 +249,7 @@ impl fmt::Display for EngineError {
             EngineError::Cells { dims: [x, y, z] } => {
                 write!(f, "the hash grid has {x} x {y} x {z} cells, and at most {} are supported", i32::MAX)
             }
+            EngineError::CellMemory { cells } => write!(f, "there is no memory for a hash grid of {cells} cells"),
             EngineError::CellWidth { width, dtype } => {
                 write!(
                     f,

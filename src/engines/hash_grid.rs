@@ -76,7 +76,12 @@ pub struct HashGrid {
 impl HashGrid {
     /// A grid of `dims` cells along x, y and z, without points.
     pub fn new(dims: [i32; 3], dtype: Real) -> Result<HashGrid, EngineError> {
-        let sorted = Sorted::new(cell_count(dims)?);
+        let cells = cell_count(dims)?;
+        // A place where that is an error: the memory itself comes as zeros, which nothing writes.
+        if Vec::<[i32; 2]>::new().try_reserve_exact(cells).is_err() {
+            return Err(EngineError::CellMemory { cells });
+        }
+        let sorted = Sorted::new(cells);
         let (registration, header) = Default::default();
         let mut grid = HashGrid { registration, header, dtype, dims, sorted };
         grid.publish(false);

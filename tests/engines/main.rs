@@ -15,6 +15,7 @@ use kc::run::files::npz::Npz;
 use search::{Scene, V3};
 use serde_json::{Value, json};
 
+mod refused;
 mod search;
 mod steps;
 mod textures;
