@@ -72,25 +72,41 @@ impl Outputs {
         Outputs::launched(kernel, &json!({"dim": [QUERIES, threads], "block_dim": threads, "args": args}))
     }
 
+    /// Of many launches, each with arguments of its own: the kernel is compiled once for each
+    /// device.
+    fn all(kernel: &str, launches: &[Vec<Value>]) -> Vec<Outputs> {
+        let launches: Vec<Value> = launches.iter().map(|args| json!({"dim": [QUERIES], "args": args})).collect();
+        Outputs::launches(kernel, &launches)
+    }
+
     fn launched(kernel: &str, more: &Value) -> Outputs {
+        Outputs::launches(kernel, std::slice::from_ref(more)).remove(0)
+    }
+
+    fn launches(kernel: &str, launches: &[Value]) -> Vec<Outputs> {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/kernels.py");
         fs::copy(source, folder.path().join("kernels.py")).expect("a copy");
-        let mut launch = json!({"format": 1, "id": "launch", "source": "kernels.py", "kernel": kernel});
-        let (all, more) = (launch.as_object_mut().expect("an object"), more.as_object().expect("an object"));
-        all.extend(more.clone());
-        fs::write(folder.path().join("launch.json"), launch.to_string()).expect("a file");
-        let run = |device: &&str| {
+        let mut names = Vec::new();
+        for (n, more) in launches.iter().enumerate() {
+            let mut launch = json!({"format": 1, "id": n.to_string(), "source": "kernels.py", "kernel": kernel});
+            let (all, more) = (launch.as_object_mut().expect("an object"), more.as_object().expect("an object"));
+            all.extend(more.clone());
+            names.push(format!("{n}.json"));
+            fs::write(folder.path().join(&names[n]), launch.to_string()).expect("a file");
+        }
+        for device in DEVICES {
             let mut command = Command::new(env!("CARGO_BIN_EXE_kc"));
-            command.args(["run", "launch.json", "--device", device, "--out-dir", device]);
+            command.args(["run", "--device", device, "--out-dir", device]).args(&names);
             let output = command.current_dir(folder.path()).output().expect("kc starts");
             assert!(output.status.success(), "{kernel} on {device}: {}", String::from_utf8_lossy(&output.stderr));
-            Npz::open(&folder.path().join(device).join("launch.npz"), None).expect("results")
+        }
+        let of = |n: usize| {
+            let open = |device: &&str| folder.path().join(device).join(format!("{n}.npz"));
+            Outputs(DEVICES.iter().map(|device| Npz::open(&open(device), None).expect("results")).collect())
         };
-        let outputs = Outputs(DEVICES.iter().map(run).collect());
-        // Open files stay readable.
-        drop(folder);
-        outputs
+        // Open files stay readable when the folder is gone.
+        (0..launches.len()).map(of).collect()
     }
 
     /// The bytes of an array, which all devices give alike.
@@ -145,23 +161,29 @@ fn zeros(name: &str, scalar: &str) -> Value {
 
 #[test]
 fn closest_points_are_the_closest() {
+    let (mut made, mut launches) = (Vec::new(), Vec::new());
     for seed in scenes() {
         let mut random = Random(seed);
         let scene = Scene::any(&mut random);
         let x: Vec<V3> = (0..QUERIES).map(|_| scene.query(&mut random)).collect();
-        let mut before: Option<Vec<i32>> = None;
         for (leaf_size, constructor) in [(1, 0), (4, 1)] {
             let near = json!({"name": "near", "kind": "array", "dtype": {"class": "vec", "scalar": "float32", "shape": [3]},
                 "ndim": 1, "shape": [QUERIES], "fill": 0});
-            let args = [
+            launches.push(vec![
                 mesh(&scene, leaf_size, constructor),
                 vectors("x", &x),
                 value("rule", "int32", json!(0)),
                 zeros("face", "int32"),
                 zeros("sign", "float32"),
                 near,
-            ];
-            let mut out = Outputs::of("closest", &args);
+            ]);
+        }
+        made.push((seed, scene, x));
+    }
+    let mut outputs = Outputs::all("closest", &launches).into_iter();
+    for (seed, scene, x) in made {
+        let mut before: Option<Vec<i32>> = None;
+        for mut out in outputs.by_ref().take(2) {
             let (faces, near) = (out.ints("face"), out.floats("near"));
             for (k, (&face, near)) in faces.iter().zip(near.chunks_exact(3)).enumerate() {
                 let (_, exact) = scene.closest(x[k]);
@@ -183,21 +205,27 @@ fn closest_points_are_the_closest() {
 
 #[test]
 fn signs_tell_the_inside() {
+    let (mut made, mut launches) = (Vec::new(), Vec::new());
     for seed in scenes() {
         let mut random = Random(seed ^ 0x5151);
         let scene = Scene::closed(&mut random);
         let x: Vec<V3> = (0..QUERIES).map(|_| random.vec().map(|c| 1.5 * c)).collect();
         for rule in 1..=4 {
             let near = vectors("near", &vec![[0.0; 3]; QUERIES]);
-            let args = [
+            launches.push(vec![
                 mesh(&scene, 2, 0),
                 vectors("x", &x),
                 value("rule", "int32", json!(rule)),
                 zeros("face", "int32"),
                 zeros("sign", "float32"),
                 near,
-            ];
-            let mut out = Outputs::of("closest", &args);
+            ]);
+        }
+        made.push((seed, scene, x));
+    }
+    let mut outputs = Outputs::all("closest", &launches).into_iter();
+    for (seed, scene, x) in made {
+        for (rule, mut out) in (1..=4).zip(outputs.by_ref()) {
             for (k, sign) in out.floats("sign").into_iter().enumerate() {
                 let (_, distance) = scene.closest(x[k]);
                 if distance > 1e-3 {
@@ -211,12 +239,13 @@ fn signs_tell_the_inside() {
 
 #[test]
 fn rays_meet_the_first_face() {
+    let (mut made, mut launches) = (Vec::new(), Vec::new());
     for seed in scenes() {
         let mut random = Random(seed ^ 0x7a75);
         let scene = if seed % 2 == 0 { Scene::any(&mut random) } else { Scene::closed(&mut random) };
         let x: Vec<V3> = (0..QUERIES).map(|_| scene.query(&mut random)).collect();
         let d: Vec<V3> = (0..QUERIES).map(|k| scene.direction(x[k], &mut random)).collect();
-        let args = [
+        launches.push(vec![
             mesh(&scene, 1 + (seed % 4) as u32, (seed % 2) as u32),
             vectors("x", &x),
             vectors("d", &d),
@@ -225,8 +254,10 @@ fn rays_meet_the_first_face() {
             zeros("sign", "float32"),
             zeros("any", "int32"),
             zeros("count", "int32"),
-        ];
-        let mut out = Outputs::of("rays", &args);
+        ]);
+        made.push((seed, scene, x, d));
+    }
+    for ((seed, scene, x, d), mut out) in made.into_iter().zip(Outputs::all("rays", &launches)) {
         let (faces, t, sign) = (out.ints("face"), out.floats("t"), out.floats("sign"));
         let (any, count) = (out.ints("any"), out.ints("count"));
         for k in 0..QUERIES {
@@ -275,6 +306,7 @@ fn rays_along_the_sides_of_boxes_meet_faces() {
 
 #[test]
 fn trees_find_all_boxes_and_no_others() {
+    let (mut made, mut launches) = (Vec::new(), Vec::new());
     for seed in scenes() {
         let mut random = Random(seed ^ 0xb0b0);
         let count = [0, 1, 7, 150][(seed % 4) as usize];
@@ -299,15 +331,21 @@ fn trees_find_all_boxes_and_no_others() {
             if group >= 0 {
                 fields.push(array("groups", "int32", &[count], json!(groups)));
             }
-            let args = [
+            launches.push(vec![
                 json!({"name": "tree", "kind": "bvh", "fields": fields}),
                 vectors("x", &x),
                 vectors("d", &d),
                 value("radius", "float32", json!(0.5)),
                 value("group", "int32", json!(group)),
                 array("found", "int32", &[QUERIES, 8], json!(0)),
-            ];
-            let mut out = Outputs::of("boxes", &args);
+            ]);
+        }
+        made.push((seed, lowers, uppers, groups, x, d));
+    }
+    let mut outputs = Outputs::all("boxes", &launches).into_iter();
+    for (seed, lowers, uppers, groups, x, d) in made {
+        let count = lowers.len();
+        for (group, mut out) in [-1, 4].into_iter().zip(outputs.by_ref()) {
             for (k, found) in out.ints("found").chunks_exact(8).enumerate() {
                 let all = (0..count).filter(|&b| group < 0 || groups[b] == group);
                 let mut expected = [0; 8];
@@ -333,6 +371,7 @@ fn trees_find_all_boxes_and_no_others() {
 #[test]
 fn hash_grids_give_their_points_in_order() {
     const MOST: usize = 512;
+    let (mut made, mut launches) = (Vec::new(), Vec::new());
     for seed in scenes() {
         let mut random = Random(seed ^ 0xce11);
         let count = [0, 1, 40, 300][(seed % 4) as usize];
@@ -342,13 +381,16 @@ fn hash_grids_give_their_points_in_order() {
         let (width, radius) = (0.25 + random.signed().abs(), 0.5 * random.signed());
         let dim = json!({"name": "dim", "kind": "value", "dtype": {"class": "vec", "scalar": "int32", "shape": [3]}, "value": dims});
         let fields = json!([vectors("points", &points), dim, value("width", "float32", json!(width))]);
-        let args = [
+        launches.push(vec![
             json!({"name": "grid", "kind": "hash_grid", "fields": fields}),
             vectors("x", &x),
             value("radius", "float32", json!(radius)),
             array("order", "int32", &[QUERIES, MOST], json!(0)),
-        ];
-        let mut out = Outputs::of("cells", &args);
+        ]);
+        made.push((seed, points, dims, width, x, radius));
+    }
+    let outputs = Outputs::all("cells", &launches);
+    for ((seed, points, dims, width, x, radius), mut out) in made.into_iter().zip(outputs) {
         for (k, found) in out.ints("order").chunks_exact(MOST).enumerate() {
             let expected = search::cell_order(&points, dims, width, x[k], radius);
             assert_eq!(found[0] as usize, expected.len(), "seed {seed}, query {k}");
