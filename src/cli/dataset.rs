@@ -14,7 +14,7 @@ use crate::dataset::produce::Event;
 use crate::dataset::record::SCHEMA;
 use crate::dataset::store::{Store, Writer};
 use crate::dataset::{
-    Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, identity, natural, produce, validate,
+    Config, Emit, Fail, MAX_ROWS, Options, Result, diversity, fail, goals, identity, natural, produce, validate,
 };
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, counted};
@@ -108,7 +108,7 @@ enum Verb {
     /// Shows what a set holds.
     Stats {
         dir: PathBuf,
-        /// Measure how different its programs are.
+        /// Measure how different its programs are, and whether it has what is asked of sets.
         #[arg(long)]
         diversity: bool,
         #[arg(long)]
@@ -511,7 +511,13 @@ fn print(value: &Value) -> Result<()> {
 fn show_stats(dir: &Path, with_diversity: bool, json: bool) -> Result<()> {
     let store = open(dir)?;
     store.expect_intact()?;
-    let stats = stats(&store, &workers(0)?, with_diversity)?;
+    let pool = workers(0)?;
+    let mut stats = stats(&store, &pool, with_diversity)?;
+    if with_diversity {
+        let rows = store.first(&goals::COLUMNS)?;
+        let families = stats["families"].as_object().map_or(0, |families| families.len());
+        stats["goals"] = pool.install(|| goals::table(&rows, families, &stats["natural"], &stats["diversity"]));
+    }
     if json {
         return print(&stats);
     }
@@ -529,6 +535,10 @@ fn table(value: &Value, depth: usize, text: &mut String) {
             let (width, goal) = (40usize.saturating_sub(2 * depth), value["goal"].as_str().unwrap_or(""));
             *text += format!("{indent}{name:<width$} {rows:6.1} % people {people:5.1} %  {goal}").trim_end();
             text.push('\n');
+        } else if let (Some(goal), Some(_)) = (value["goal"].as_str(), value.get("set")) {
+            let cell = |value: &Value| value.as_f64().map_or("-".to_string(), |x| format!("{x}"));
+            let (width, set, people) = (40usize.saturating_sub(2 * depth), cell(&value["set"]), cell(&value["people"]));
+            *text += &format!("{indent}{name:<width$} {set:>6} people {people:>6}  {goal}\n");
         } else if value.is_object() {
             *text += &format!("{indent}{name}\n");
             table(value, depth + 1, text);

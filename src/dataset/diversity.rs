@@ -258,7 +258,7 @@ fn normal_form(text: &str, function: &ast::Function) -> Option<String> {
 }
 
 /// Python tokens: names, numbers, texts, operators.
-fn tokens(text: &str) -> Vec<&str> {
+pub fn tokens(text: &str) -> Vec<&str> {
     let bytes = text.as_bytes();
     let mut out = Vec::new();
     let mut at = 0;

@@ -30,6 +30,7 @@
 //! | [`store`] | how do rows lie on disk? |
 //! | [`diversity`] | how different are the programs of a set? |
 //! | [`natural`] | do they look like those of people? |
+//! | [`goals`] | has a set what was asked of sets? |
 //! | [`validate`] | is a set what it says? |
 //!
 //! Whether a candidate becomes a row depends on the options and its own number, and on candidates
@@ -42,6 +43,7 @@ pub mod diversity;
 pub mod entry;
 pub mod families;
 pub mod from;
+pub mod goals;
 pub mod identity;
 pub mod idiomatic;
 pub mod launch;

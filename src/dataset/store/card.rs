@@ -109,9 +109,10 @@ pub fn readme(store: &Store, stats: &Value) -> String {
             out += &format!("| {split} | {} | {count} |\n", rows.as_u64().unwrap_or(0));
         }
     }
-    let examples = store.shards.values().next().map(|shard| store.sources(shard, EXAMPLES));
+    let first = store.shards.values().next().map(|shard| store.first_of(shard, &["python_source"], EXAMPLES));
     out += "\n## Examples\n";
-    for (n, program) in examples.and_then(|programs| programs.ok()).unwrap_or_default().iter().enumerate() {
+    let examples = first.and_then(|rows| rows.ok()).unwrap_or_default();
+    for (n, program) in examples.iter().filter_map(|row| row["python_source"].as_str()).enumerate() {
         out += &format!("\n<details><summary>Program {}</summary>\n\n```python\n{program}```\n\n</details>\n", n + 1);
     }
     out += "\n## Measures\n\n```json\n";

@@ -288,8 +288,9 @@ impl Store {
             match self.made.get(number) {
                 Some(made) => out.append(made, left),
                 None => {
-                    let sources = self.sources(shard, left)?;
-                    let read = sources.par_iter().filter_map(|text| Kernel::of_text(text)).map(Arc::new).collect();
+                    let rows = self.first_of(shard, &["python_source"], left)?;
+                    let sources = rows.par_iter().filter_map(|row| row["python_source"].as_str());
+                    let read = sources.filter_map(Kernel::of_text).map(Arc::new).collect();
                     out.append(&Kernels::of(read), left);
                 }
             }
@@ -297,20 +298,28 @@ impl Store {
         Ok(out)
     }
 
-    /// The programs of the first rows of a shard, up to `most`, without the rest of their rows.
-    fn sources(&self, shard: &Shard, most: usize) -> Result<Vec<String>> {
+    /// Some columns of the first rows, [`MEASURED`] at most.
+    pub fn first(&self, columns: &[&str]) -> Result<Vec<Value>> {
+        let mut out = Vec::new();
+        for shard in self.shards.values() {
+            out.extend(self.first_of(shard, columns, MEASURED as usize - out.len())?);
+        }
+        Ok(out)
+    }
+
+    /// Some columns of the first rows of a shard, up to `most`.
+    fn first_of(&self, shard: &Shard, columns: &[&str], most: usize) -> Result<Vec<Value>> {
         let mut out = Vec::new();
         for entry in self.read_of(shard).filter(|entry| entry.config() == Config::Pairs) {
             if out.len() >= most {
                 break;
             }
-            let column = "python_source";
             let (path, bytes) = self.bytes(entry)?;
             let damaged = |what: String| fail(Code::E1403, format!("`{}` is damaged: {what}", path.display()));
             let left = most - out.len();
             match entry.path.ends_with(TABLE) {
-                true => out.extend(parquet::texts(&path, column, left).map_err(|e| damaged(e.to_string()))?),
-                false => out.extend(sources_in(&bytes, left).map_err(|e| damaged(e.to_string()))?),
+                true => out.extend(parquet::first(&path, columns, left).map_err(|e| damaged(e.to_string()))?),
+                false => out.extend(first_lines(&bytes, columns, left).map_err(|e| damaged(e.to_string()))?),
             }
         }
         Ok(out)
@@ -412,14 +421,14 @@ fn lines(bytes: &[u8], path: &Path) -> Result<Vec<Value>> {
     text.lines().enumerate().map(parse).collect()
 }
 
-/// The programs of the first lines of a file, up to `most`.
-fn sources_in(bytes: &[u8], most: usize) -> std::io::Result<Vec<String>> {
-    #[derive(Deserialize)]
-    struct Row {
-        python_source: String,
-    }
+/// Some columns of the first lines of a file, up to `most`.
+fn first_lines(bytes: &[u8], columns: &[&str], most: usize) -> std::io::Result<Vec<Value>> {
     let lines = BufReader::new(zstd::Decoder::new(bytes)?).lines().take(most);
-    lines.map(|line| Ok(serde_json::from_str::<Row>(&line?)?.python_source)).collect()
+    let row = |line: std::io::Result<String>| {
+        let row: Value = serde_json::from_str(&line?)?;
+        Ok(columns.iter().map(|column| (column.to_string(), row[*column].clone())).collect())
+    };
+    lines.map(row).collect()
 }
 
 /// The first option that differs, in words.

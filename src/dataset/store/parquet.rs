@@ -11,8 +11,9 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::{WriterProperties, WriterVersion};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
-use parquet::record::{Field, Row, RowAccessor};
+use parquet::record::{Field, Row};
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 use serde_json::Value;
 
 use crate::dataset::Config;
@@ -128,12 +129,14 @@ pub fn rows(path: &Path) -> Result<Vec<Value>, ParquetError> {
     reader.get_row_iter(None)?.map(|row| Ok(object(&row?))).collect()
 }
 
-/// One column of a file, which holds texts; of its first rows, up to `most`.
-pub fn texts(path: &Path, column: &str, most: usize) -> Result<Vec<String>, ParquetError> {
+/// Some columns of a file; of its first rows, up to `most`.
+pub fn first(path: &Path, columns: &[&str], most: usize) -> Result<Vec<Value>, ParquetError> {
     let reader = SerializedFileReader::new(File::open(path)?)?;
-    let projection = parse_message_type(&format!("message row {{ required binary {column} (STRING); }}"))?;
+    let schema = reader.metadata().file_metadata().schema();
+    let fields = schema.get_fields().iter().filter(|field| columns.contains(&field.name())).cloned();
+    let projection = Type::group_type_builder(schema.name()).with_fields(fields.collect()).build()?;
     let rows = reader.get_row_iter(Some(projection))?.take(most);
-    rows.map(|row| row?.get_string(0).cloned()).collect()
+    rows.map(|row| Ok(object(&row?))).collect()
 }
 
 fn object(row: &Row) -> Value {
