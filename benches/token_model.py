@@ -2,7 +2,7 @@
 
     python benches/token_model.py --train SET_OR_FOLDER --test FOLDER [--order 6] [--most TOKENS] [--show N]
 
-A body is a folder of Python files or a data set that `kc dataset --format jsonl` wrote. Each kernel is one text, together with the functions
+A body is a folder of Python files or a data set that `kc dataset` wrote. Each kernel is one text, together with the functions
 of its file that it calls. Comments and docstrings are left out, and the names that a program chooses become numbers in the order in which
 they appear, so that what counts is what the code does and not what things are called. The model is an interpolated Kneser-Ney n-gram
 model (Kneser and Ney 1995; discounts for counts of 1, 2 and more by Chen and Goodman 1999); what it never saw is one of 4,096 equally likely tokens. Files of the tested body that are also in the trained one are left out; a body tested against
@@ -76,21 +76,26 @@ def tokens(functions):
 def files(where):
     """(name, source) of each Python file below a folder, or of each row of a data set."""
     where = pathlib.Path(where)
-    shards = sorted(where.glob("data/pairs/*.jsonl.zst"))
-    for shard in shards:
+    tables, shards = sorted(where.glob("data/pairs/*.parquet")), sorted(where.glob("data/pairs/*.jsonl.zst"))
+    for table in tables:
+        import pyarrow.parquet
+
+        rows = pyarrow.parquet.read_table(table, columns=["id", "python_source"]).to_pylist()
+        yield from ((row["id"], row["python_source"]) for row in rows)
+    for shard in shards if not tables else []:
         lines = subprocess.run(["zstd", "-dc", shard], check=True, capture_output=True, text=True).stdout.splitlines()
         for row in map(json.loads, lines):
             yield row["id"], row["python_source"]
-    if not shards:
+    if not tables and not shards:
         for path in sorted(where.rglob("*.py")):
-            yield str(path), path.read_text(errors="replace")
+            yield str(path.relative_to(where)), path.read_text(errors="replace")
 
 
 def body(where, tests):
     """Texts of a body by file; a kernel that stands there twice counts once."""
     seen, texts = set(), {}
     for name, source in files(where):
-        if not tests and "test" in name.lower().rsplit("/x/", 1)[-1]:
+        if not tests and "test" in name.lower():
             continue
         for functions in kernels(source):
             text = tokens(functions)
