@@ -80,7 +80,7 @@ def update_grid():
     guard i < n and j < n and k < n
     m = grid_m[i, j, k]
     # almost empty nodes have no velocity
-    if m <= 0.1:
+    if m <= 0.2:
         return
     vel = grid_mv[i, j, k] / m
     vel = vel + wp.vec3(0.0, gravity * dt, 0.0)
@@ -189,7 +189,7 @@ def reference():
             for i in range(n):
                 for j in range(n):
                     for k in range(n):
-                        if grid_m[i, j, k] > 0.1:
+                        if grid_m[i, j, k] > 0.2:
                             u = grid_mv[i, j, k] / grid_m[i, j, k]
                             u[1] = u[1] + dt * gravity
                             node = np.array([float(i), float(j), float(k)])

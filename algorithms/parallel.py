@@ -183,7 +183,7 @@ def reference():
 
 # === binary_search_lookup
 # source: binary search for the upper bound (Knuth, vol. 3, sec. 6.2.1)
-# task: find the interval of a sorted table for every query and interpolate
+# task: find the interval of a sorted table for every query and look up the ordinate at its left end
 # domain: generic
 # weight: 6
 # split: test

@@ -324,11 +324,11 @@ def link_edges():
     if not keep:
         for dy in range(-1, 2):
             for dx in range(-1, 2):
-                ny = y + dy
-                nx = x + dx
-                if ny < 0 or nx < 0 or ny >= height or nx >= width:
+                row = y + dy
+                col = x + dx
+                if row < 0 or col < 0 or row >= height or col >= width:
                     continue
-                if strength[ny, nx] == 2:
+                if strength[row, col] == 2:
                     keep = True
     if keep:
         edges[y, x] = 1

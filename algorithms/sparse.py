@@ -12,7 +12,7 @@
 # - alpha: float = 1.0; scale of the product
 @kernel[num_rows] spmv, csr row loop, gather
 def csr_matvec():
-    """y = alpha A x, one row per thread."""
+    """Scaled product of the matrix and the vector, one row per thread."""
     row = wp.tid()
     guard row < num_rows
 

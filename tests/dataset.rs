@@ -108,7 +108,7 @@ fn bytes_do_not_depend_on_kills() {
 fn a_full_disk_leaves_what_is_finished() {
     let folder = tempfile::tempdir().expect("a folder");
     let (whole, set) = (folder.path().join("whole"), folder.path().join("set"));
-    let options = "-n 6 --shard-rows 1 --seed 8 --no-verify --emit cuda --format jsonl";
+    let options = "-n 6 --shard-rows 1 --seed 13 --no-verify --emit cuda --format jsonl";
     good(&kc(&options.split(' ').collect::<Vec<_>>(), &whole));
     let sizes: Vec<usize> = files(&whole).iter().filter(|f| f.0.contains("data/")).map(|f| f.1.len()).collect();
     let largest = sizes.iter().max().copied().unwrap_or(0);
@@ -447,14 +447,14 @@ fn bad_options_are_errors_and_change_nothing() {
         command.args(["dataset", "validate", "--leakage"]).arg(folder).output().expect("kc runs")
     };
     good(&validate(&new));
-    let shard = new.join("data/pairs/train-00000-of-00001.jsonl.zst");
+    let shard = new.join("data/pairs/test-00000-of-00001.jsonl.zst");
     let mut bytes = std::fs::read(&shard).expect("a shard");
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(&shard, bytes).expect("a shard");
     let output = validate(&new);
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(output.status.code() == Some(1) && text.contains("train-00000-of-00001.jsonl.zst"), "{text}");
+    assert!(output.status.code() == Some(1) && text.contains("test-00000-of-00001.jsonl.zst"), "{text}");
     let stats = Command::new(env!("CARGO_BIN_EXE_kc")).args(["dataset", "stats"]).arg(&new).output().expect("kc runs");
     let text = String::from_utf8_lossy(&stats.stderr).into_owned();
     assert!(stats.status.code() == Some(1) && text.contains("E1403"), "{text}");

@@ -259,8 +259,12 @@ fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], rando
             (0..count).map(|_| row()).collect()
         }
         Content::Rows(extent) => {
-            let (last, rows) = (u64::from(extent.of(values)), count.saturating_sub(1).max(1));
-            (0..count).map(|n| Number::Int((n * last / rows).into())).collect()
+            // Rows of any length: some are empty.
+            let last = extent.of(values);
+            let mut ends: Vec<u32> = (2..count).map(|_| random.below(last as usize + 1) as u32).collect();
+            ends.sort_unstable();
+            let all = [0].into_iter().chain(ends).chain([last]);
+            all.take(count as usize).map(|end| Number::Int(end.into())).collect()
         }
         Content::Range => (0..count).map(|n| number(n as f64)).collect(),
         Content::Tree => {

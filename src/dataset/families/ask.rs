@@ -17,7 +17,12 @@ pub fn tasks(draft: &Draft, meanings: &[String]) -> [String; 3] {
         let first = if more.contains(" before ") { "Also" } else { "Then" };
         medium += &format!(" {first} {}{}.", more[..1].to_lowercase(), &more[1..]);
     }
-    let order = draft.runs.iter().map(|run| format!("`{}`", run.kernel)).collect::<Vec<_>>();
+    let runs = draft.runs.chunk_by(|one, next| one.kernel == next.kernel);
+    let order = runs.map(|same| match same {
+        [one] => format!("`{}`", one.kernel),
+        _ => format!("`{}` {} times", same[0].kernel, same.len()),
+    });
+    let order = order.collect::<Vec<_>>();
     medium += &match order.as_slice() {
         [one] => format!(" A host program launches {one} and compares with plain Python."),
         _ if order.len() <= 6 => {

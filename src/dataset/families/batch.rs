@@ -36,7 +36,10 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
         Kind::Helper => !function.head.contains("array"),
         Kind::Reference => !function.body.iter().any(|line| line.contains("return")),
     });
-    if !fits || taken(count) || taken(index) || ["world", "env", "system", "batch"].iter().any(|word| taken(word)) {
+    // What has worlds of its own gets no further ones.
+    let has_own = NAMES.iter().any(|(count, ..)| draft.sizes.iter().any(|size| size.name == *count));
+    let has_word = ["world", "env", "system", "batch"].iter().any(|word| taken(word));
+    if !fits || has_own || taken(count) || taken(index) || has_word {
         return;
     }
     let is_written =

@@ -193,7 +193,8 @@ fn widened(line: &str) -> String {
     let (code, comment) = line.split_at(end);
     let mut out = widened_types(code);
     for place in numbers(&out).into_iter().rev() {
-        let is_cast = out[..place.start].ends_with("float(") && out[place.end..].starts_with(')');
+        let before = out[..place.start].trim_end_matches('-');
+        let is_cast = before.ends_with("float(") && out[place.end..].starts_with(')');
         if !is_cast {
             out.insert(place.end, ')');
             out.insert_str(place.start, "wp.float64(");
@@ -276,6 +277,7 @@ mod tests {
         assert_eq!(widened("x = 1.0e-6 * float(0.0) - v2.x"), "x = wp.float64(1.0e-6) * wp.float64(0.0) - v2.x");
         assert_eq!(widened("p = wp.vec3(0.0, a[1], 2)  # 0.5"), "p = wp.vec3d(wp.float64(0.0), a[1], 2)  # 0.5");
         assert_eq!(widened("n = float(k) + 3"), "n = wp.float64(k) + 3");
+        assert_eq!(widened("top = float(-1.0e10)"), "top = wp.float64(-1.0e10)");
     }
 
     #[test]

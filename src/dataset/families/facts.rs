@@ -111,7 +111,8 @@ fn several(thing: &str) -> String {
 
 /// One of several things.
 pub fn singular(things: &str) -> String {
-    const ODD: [(&str, &str); 6] = [
+    const ODD: [(&str, &str); 7] = [
+        ("masses", "mass"),
         ("vertices", "vertex"),
         ("boxes", "box"),
         ("classes", "class"),
@@ -254,7 +255,7 @@ mod tests {
         assert_eq!(plural("obs").as_deref(), Some("observations"));
         assert_eq!(plural("act").map(|things| singular(&things)).as_deref(), Some("actuator"));
         assert_eq!((singular("grid vertices").as_str(), singular("bodies").as_str()), ("grid vertex", "body"));
-        assert_eq!(singular("inv mass"), "inv mass");
+        assert_eq!((singular("inv mass").as_str(), singular("inverse masses").as_str()), ("inv mass", "inverse mass"));
         assert_eq!(plural("xyz"), None);
     }
 }

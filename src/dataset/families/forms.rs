@@ -97,10 +97,13 @@ fn steps_again(draft: &Draft) -> bool {
             written && facts::usage(draft, function, name) == Usage::Output
         })
     };
+    let added = |line: &String| {
+        let longhand = line.split_once(" = ").filter(|(to, value)| value.starts_with(&format!("{} + ", to.trim())));
+        let (to, _) = line.split_once(" += ").or(longhand)?;
+        to.trim().split('[').next().map(str::to_string)
+    };
     let gathers = |function: &Built| {
-        let added = function.body.iter().filter_map(|line| line.split_once(" += "));
-        function.kind == Kind::Reference
-            && added.into_iter().any(|(to, _)| sets(to.trim().split('[').next().unwrap_or("")))
+        function.kind == Kind::Reference && function.body.iter().filter_map(added).any(|to| sets(&to))
     };
     let adds = |function: &Built| function.body.iter().any(|line| line.contains("atomic_"));
     let title = draft.title.to_lowercase();

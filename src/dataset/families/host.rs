@@ -373,7 +373,11 @@ fn content(role: &Role, name: &str) -> Vec<String> {
         "index" => one(format!("rng.integers(0, {}, size={shape}).astype({ty})", at(0))),
         "rows" => {
             let count = rows.first().map_or("1".to_string(), |dim| dim.strip_suffix(" + 1").unwrap_or(dim).to_string());
-            one(format!("(np.arange({count} + 1) * {} // {count}).astype({ty})", at(0)))
+            let last = at(0);
+            vec![
+                format!("{name} = np.sort(rng.integers(0, {last} + 1, size={count} + 1)).astype({ty})"),
+                format!("{name}[0], {name}[-1] = 0, {last}"),
+            ]
         }
         "ring" => match [rows, components(&role.ty).iter().map(usize::to_string).collect()].concat().as_slice() {
             [many, few] => one(format!("((np.arange({many})[:, None] + np.arange({few})) % {}).astype({ty})", at(0))),

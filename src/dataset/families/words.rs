@@ -144,11 +144,17 @@ const JOINTS: [&str; 30] = [
 pub fn described(own: &str, about: &str) -> Option<String> {
     const KEPT: [&str; 8] = ["new", "next", "prev", "old", "in", "out", "0", "1"];
     // What these say of a thing, its name would lack.
-    const TELLING: [&str; 11] =
-        ["up", "that", "where", "which", "with", "without", "by", "from", "to", "between", "than"];
+    const TELLING: [&str; 12] =
+        ["up", "that", "where", "which", "with", "without", "by", "from", "to", "between", "than", "less"];
     // Alone they say nothing.
     const BARE: [&str; 10] = ["number", "sum", "index", "part", "value", "share", "mean", "width", "first", "values"];
-    let text = about.split([',', ';', ':', '[', '(', '.']).next()?.trim();
+    let phrase = about.split([';', ':', '[', '(', '.']).next()?;
+    let (text, rest) = phrase.split_once(',').unwrap_or((phrase, ""));
+    // The first of several things is not all of them: `derivatives along x, y and time`.
+    if rest.contains(" and ") || rest.starts_with(" then ") {
+        return None;
+    }
+    let text = text.trim();
     let words: Vec<&str> = text.split_whitespace().collect();
     let end = words.iter().position(|word| JOINTS.contains(word)).unwrap_or(words.len());
     let is_word = |word: &&str| word.len() > 1 && word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-');
@@ -183,7 +189,7 @@ pub fn described(own: &str, about: &str) -> Option<String> {
 }
 
 /// First words of names of kernels that say what is done.
-const VERBS: [&str; 93] = [
+const VERBS: [&str; 133] = [
     "accumulate",
     "add",
     "advance",
@@ -192,91 +198,131 @@ const VERBS: [&str; 93] = [
     "assemble",
     "assign",
     "attach",
+    "attend",
     "average",
     "bin",
+    "blend",
     "blur",
+    "bound",
     "build",
+    "burn",
     "check",
+    "classify",
     "clear",
     "clip",
     "collect",
     "collide",
     "combine",
     "compute",
+    "control",
     "copy",
     "correct",
     "count",
     "damp",
+    "decode",
     "deliver",
     "divide",
     "draw",
     "drift",
     "equalize",
+    "estimate",
     "eval",
     "evaluate",
     "exchange",
+    "exclude",
     "expand",
+    "expect",
     "extract",
     "factor",
     "fill",
     "filter",
     "find",
     "flag",
+    "follow",
+    "fuse",
     "gather",
+    "hash",
     "hook",
     "init",
     "insert",
     "integrate",
+    "jump",
     "kick",
     "limit",
     "link",
+    "list",
+    "locate",
     "look",
     "map",
     "march",
     "mark",
+    "match",
+    "maximize",
+    "measure",
     "merge",
     "mix",
     "move",
+    "multiply",
     "normalize",
+    "number",
+    "order",
+    "overlap",
     "pack",
+    "peel",
+    "place",
     "pool",
     "predict",
     "project",
     "propagate",
     "push",
+    "quantize",
     "query",
     "rank",
+    "react",
+    "read",
     "reconstruct",
     "reduce",
     "relax",
+    "release",
     "render",
     "resample",
     "reset",
     "resize",
     "reverse",
+    "rotate",
+    "route",
+    "run",
     "sample",
     "scale",
     "scan",
     "scatter",
+    "search",
     "select",
     "shade",
     "simulate",
     "solve",
     "sort",
     "splat",
+    "split",
     "spread",
     "square",
+    "standardize",
     "subtract",
     "sum",
     "suppress",
     "symmetrize",
+    "take",
     "test",
+    "topple",
     "trace",
     "transform",
     "transpose",
     "update",
+    "wake",
     "walk",
+    "weigh",
     "wrap",
+    "write",
 ];
 
 /// The name of a kernel with a verb in front, if it has none; what is one step of something is run.
@@ -419,6 +465,9 @@ mod tests {
         assert_eq!(of("mom", "momentum densities [kg/(m^2 s)]").as_deref(), Some("momentum_densities"));
         assert_eq!(of("cx", "velocity of each population along x").as_deref(), Some("population_velocity_x"));
         assert_eq!(of("r", "radius of the window").as_deref(), Some("window_radius"));
+        assert_eq!(of("slope", "derivatives along x, y and time"), None);
+        assert_eq!(of("residual", "load less the matrix times the field"), None);
+        assert_eq!(of("bounds", "smallest, then largest coordinates"), None);
         assert_eq!(
             (of("solid", "1 in walls"), of("solid", "cells that are solid"), of("n", "number")),
             (None, None, None)
