@@ -50,6 +50,7 @@ mod ffi;
 mod flatten;
 mod frames;
 mod host;
+mod indices;
 mod inside_launch;
 mod instructions;
 mod jit;
