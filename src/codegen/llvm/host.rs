@@ -401,6 +401,7 @@ impl KernelEntry {
         let (start, head) = (ll.block(made, "start"), ll.block(made, "threads"));
         let (body, done) = (ll.block(made, "thread"), ll.block(made, "done"));
         ll.position_at_end(start);
+        state.enter(made, self.kernel);
         let last = self.rank - 1;
         let first: Vec<Val> = (0..self.rank).map(|k| if k == last { p(5) } else { p(2 + k as u32) }).collect();
         let shape: Vec<Val> = (0..self.rank).map(|k| extent(ll, p(1), k)).collect();

@@ -8,9 +8,9 @@
 //!
 //! | row | source |
 //! |---|---|
-//! | `ZEN_4` | measured so (docs/performance.md) |
+//! | `ZEN_4` | measured so (docs/performance.md); gathers half as many again, as on Zen 5 |
 //! | `ZEN_5`, `SAPPHIRE_RAPIDS` | fitted to kernels that ran both as lanes and thread by thread |
-//! | `ZEN_3` | uops.info: a gather of eight lanes takes 8 cycles; LLVM's model of it: a masked AVX store 12 |
+//! | `ZEN_3` | uops.info: a gather of eight lanes takes 8 cycles; beside the branches of threads half as many again, as on Zen 5; LLVM's model of it: a masked AVX store 12 |
 //! | `ZEN_2` | by the micro-operations of a gather, half as many again as on Zen 3 (Agner Fog's instruction tables); not measured |
 //! | `HASWELL`, `SKYLAKE`, `SKYLAKE_512`, `ICE_LAKE`, `GOLDEN_COVE` | the cycles of LLVM's scheduling models (`llvm-mca`): gathers 6.5, 4, 8, 8 and 2.7, scatters 16 and 8, divisions of a vector and of a number 14 and 7, 5 and 3, 10 and 3 |
 //! | `NEON` | no gathers, no masks: as many accesses and insertions as lanes, and as many branches |
@@ -56,25 +56,28 @@ const SAPPHIRE_RAPIDS: Costs = Costs { gathered: 2.0, scattered: 2.0, wide: 2.0,
 /// The cores of Sapphire Rapids without AVX-512.
 const GOLDEN_COVE: Costs = Costs { gathered: 2.0, scattered: 2.5, wide: 2.0, masks: false, division: 1.7 };
 
-const ZEN_2: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 6.0, masks: true, division: 1.1 };
+const ZEN_2: Costs = Costs { gathered: 8.0, scattered: 4.0, wide: 6.0, masks: true, division: 1.1 };
 
-const ZEN_3: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 4.0, masks: true, division: 1.1 };
+const ZEN_3: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 4.0, masks: true, division: 1.1 };
 
 /// By the bench masks cost nothing; a Jacobi step takes 0.90 ms under them and 0.86 without. As
 /// lanes and thread by thread: the density of fluid particles 6.3 and 3.8, springs 12 and 6, which
 /// gathers of Intel's cost would have as lanes.
-const ZEN_4: Costs = Costs { gathered: 4.5, scattered: 6.1, wide: 4.5, masks: true, division: 2.2 };
+const ZEN_4: Costs = Costs { gathered: 6.75, scattered: 6.1, wide: 4.5, masks: true, division: 2.2 };
 
 /// Milliseconds thread by thread and as lanes: the density of fluid particles 3.0 and 5.5, springs
 /// 4.2 and 20, the gradient of the product of 4 x 4 matrices 0.17 and 0.80 and that of inverse and
 /// product of 3 x 3 matrices 3.6 and 4.6, these themselves 8.0 and 3.0, the gradient of the density
-/// 20 and 9. A Jacobi step under masks 1.5, without 0.95.
-const ZEN_5: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 2.2 };
+/// 20 and 9. A Jacobi step under masks 1.5, without 0.95. Since branches cost threads more, gathers
+/// do, too: the gradient of a histogram takes 3.2 thread by thread and 12.5 as lanes, that of springs
+/// 107 and 143, that of the density of more particles 76 and 28, and Newton's solver of elastic cloth
+/// 253 and 64.
+const ZEN_5: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 3.0, masks: true, division: 2.2 };
 
 /// Any processor with AVX2, and any with AVX-512: gathers that pay on none of AMD's would be a loss
 /// of a factor there, and those of Intel's would gain less.
-const LEVEL_3: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 1.7 };
-const LEVEL_4: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 3.3 };
+const LEVEL_3: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 3.0, masks: true, division: 1.7 };
+const LEVEL_4: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 3.0, masks: true, division: 3.3 };
 
 /// What a processor understands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -52,12 +52,18 @@ const NEIGHBOURS_WAIT: f64 = 4.0;
 /// gain 4.0 and 1.6.
 const LONGER: f64 = 0.85;
 
+/// The masks of a branch.
+const MASKED: f64 = 4.0;
+
+/// What a branch costs a thread: one of ten is foreseen wrongly, and takes 15 cycles.
+const FORESEEN_WRONGLY: f64 = 6.0;
+
 /// The keys of all lanes, compared with those of the lanes so far on.
 const KEY_COMPARED: f64 = 3.0;
 
 /// SimdLanes have to be faster than threads by this factor, as the cost model sees it: what they
 /// lose at the ends of rows is not in it.
-pub const LEAST_GAIN: f64 = 1.2;
+pub const LEAST_GAIN: f64 = 1.15;
 
 /// What is known about a kernel before it is lowered for lanes.
 #[derive(Clone)]
@@ -319,7 +325,7 @@ impl Survey<'_> {
         if !self.varies(condition) {
             return one;
         }
-        Cost { lanes: both.lanes + 4.0, threads: one.threads + lanes }
+        Cost { lanes: both.lanes + MASKED, threads: one.threads + FORESEEN_WRONGLY * lanes }
     }
 
     fn inst_cost(&self, inst: &Inst, lanes: f64) -> Cost {
