@@ -69,9 +69,9 @@ const ZEN_4: Costs = Costs { gathered: 6.75, scattered: 6.1, wide: 4.5, masks: t
 /// 4.2 and 20, the gradient of the product of 4 x 4 matrices 0.17 and 0.80 and that of inverse and
 /// product of 3 x 3 matrices 3.6 and 4.6, these themselves 8.0 and 3.0, the gradient of the density
 /// 20 and 9. A Jacobi step under masks 1.5, without 0.95. Since branches cost threads more, gathers
-/// do, too: the gradient of a histogram takes 3.2 thread by thread and 12.5 as lanes, that of springs
-/// 107 and 143, that of the density of more particles 76 and 28, and Newton's solver of elastic cloth
-/// 253 and 64.
+/// do, too: the gradient of a histogram takes 3.2 thread by thread and 12.5 as lanes, that of
+/// springs 107 and 143, that of the density of more particles 76 and 28, and Newton's solver of
+/// elastic cloth 253 and 64.
 const ZEN_5: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 3.0, masks: true, division: 2.2 };
 
 /// Any processor with AVX2, and any with AVX-512: gathers that pay on none of AMD's would be a loss
