@@ -92,11 +92,6 @@ impl<'ctx> Affine<'ctx> {
         fits.then_some(self)
     }
 
-    /// It depends on the variable of a loop.
-    fn follows_loop(&self) -> bool {
-        self.terms.iter().any(|(_, leaf)| matches!(leaf, Leaf::Variable { .. }))
-    }
-
     /// The least or greatest value over the loops around it, where constants alone say it.
     fn known(&self, bound: Bound) -> Option<i64> {
         let mut sum = Some(self.constant).filter(|_| self.inner == 0)?;
@@ -362,8 +357,9 @@ pub enum Empty {
     Refused,
     /// Nothing tests indices: threads that run touch no such array.
     Trusted,
-    /// Each access tests that the array has elements.
-    Tested,
+    /// Each access tests that the array has elements; in a loop, those alone whose index is a
+    /// constant.
+    Tested { in_loop: bool },
 }
 
 /// An index in the fast loop.
@@ -421,7 +417,8 @@ impl<'ctx> Guards<'ctx> {
             Empty::Refused => false,
             Empty::Trusted => true,
             // A test in a loop is one exit more, which the loop vectoriser does not bear.
-            Empty::Tested => !form.follows_loop(),
+            Empty::Tested { in_loop: true } => form.inner == 0 && form.terms.is_empty(),
+            Empty::Tested { in_loop: false } => true,
         };
         let full = self.within.len() == MAX_GUARDS;
         let (least, most) = (form.known(Bound::Least), form.known(Bound::Most));
@@ -449,7 +446,7 @@ impl<'ctx> Guards<'ctx> {
                 if ll.as_int(rest) == Some(0) { scaled } else { ll.add_nsw(scaled, rest) }
             }
         };
-        Some(InRow { first, step: form.inner, is_tested: or_empty && empty == Empty::Tested })
+        Some(InRow { first, step: form.inner, is_tested: or_empty && empty != Empty::Trusted })
     }
 
     /// Emits the part of `low..high` (i64) in which all guards hold, in `block`, whose end is still

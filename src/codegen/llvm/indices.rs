@@ -118,7 +118,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let empty = match self.target.is_checked() {
             false => Empty::Trusted,
             true if always => Empty::Refused,
-            true => Empty::Tested,
+            true => Empty::Tested { in_loop: self.loops.depth > 0 },
         };
         let signed = match frame.scalar_ty(index) {
             Scalar::I32 => true,

@@ -76,8 +76,8 @@ const ZEN_5: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 3.0, masks: tr
 
 /// Any processor with AVX2, and any with AVX-512: gathers that pay on none of AMD's would be a loss
 /// of a factor there, and those of Intel's would gain less.
-const LEVEL_3: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 3.0, masks: true, division: 1.7 };
-const LEVEL_4: Costs = Costs { gathered: 6.0, scattered: 4.0, wide: 3.0, masks: true, division: 3.3 };
+const LEVEL_3: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 1.7 };
+const LEVEL_4: Costs = Costs { gathered: 4.0, scattered: 4.0, wide: 3.0, masks: true, division: 3.3 };
 
 /// What a processor understands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
