@@ -3,8 +3,8 @@
     pip install newton==1.8.0 mujoco-warp==4.0.0 nvalchemi-toolkit-ops==0.5.0 warp-lang==1.19.0
     python benches/plans.py FOLDER .. [--kc KC] [--cpu NAME]
 
-Asks `kc compile --emit plan` for every file with kernels, but for tests. A kernel that several files import counts once for each. Kernels
-that factories make when a program runs are not there.
+Asks `kc compile --emit plan` for every file with kernels, without tests. Each file that imports a
+kernel counts it. Kernels that factories make at run time are missing.
 """
 
 from __future__ import annotations

@@ -482,7 +482,7 @@ impl KernelEntry {
         ll.position_at_end(once);
         let ends = [args, launch, begin, end, status];
         if let Some(body) = body.as_ref().filter(|_| self.rank > 1) {
-            // In rows of a few threads lanes would have nothing to do, and each row is looked at.
+            // A row of a few threads leaves most lanes empty, and its guards cost more than it.
             let (few, many) = (ll.block(made, "few"), ll.block(made, "many"));
             let least = ll.const_i64((body.count / LEAST_LANES).into());
             ll.cond_br(ll.icmp(IntPredicate::ULT, shape[self.rank - 1], least), few, many);

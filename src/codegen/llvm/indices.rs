@@ -6,7 +6,7 @@ use super::lower::{Frame, Lower};
 use crate::ir::{BinaryOp, Op, ValueId};
 use crate::types::Scalar;
 
-/// One index that is looked at when the program runs.
+/// One index that is checked at run time.
 #[derive(Clone)]
 pub struct DimCheck<'ctx> {
     pub dim: u32,
