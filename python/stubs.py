@@ -12,6 +12,7 @@ HEAD = '''"""Written by python/stubs.py."""
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
+from pathlib import Path
 from typing import Any, Generic, NamedTuple
 from typing import overload as _overload
 
@@ -158,6 +159,13 @@ class _Device:
     def synchronize(self) -> None: ...
 
 def devices() -> list[_Device]: ...
+
+class record:
+    files: list[Path]
+    left: dict[str, str]
+    def __init__(self, folder: str | PathLike[str], each: int = 1, most: int = 268435456) -> None: ...
+    def __enter__(self) -> record: ...
+    def __exit__(self, *error: Any) -> None: ...
 
 class checked:
     def __init__(self, on: bool = True) -> None: ...

@@ -79,6 +79,31 @@ class deterministic:
         _native.order_launches(self._before)
 
 
+class record:
+    """Launches and gradients on the host within ``with kc.record(folder):`` are kept as launch files, with what their arrays held.
+
+    Of each kernel, direction and size of launch the first ``each`` are kept, if their arrays have at most ``most`` bytes; the folder is
+    new or empty. Each launch has a folder of its own with ``launch.json``, ``inputs.npz`` and the kernel's text: ``kc run``,
+    ``kc verify``, ``kc bench`` and ``kc profile`` read them. Kernels of Warp that kc runs (``kc.accelerate()``) are kept, too.
+    Afterwards ``files`` has the paths, and ``left`` the kernels with launches that were not kept, each with the reason.
+
+        with kc.record("launches") as recorded:
+            simulation.step()
+        print(recorded.files, recorded.left)
+    """
+
+    def __init__(self, folder, each: int = 1, most: int = 1 << 28):
+        self._given = folder, each, most
+        self.files, self.left = [], {}
+
+    def __enter__(self):
+        _native.recording_start(*self._given)
+        return self
+
+    def __exit__(self, *_):
+        self.files, self.left = _native.recording_stop()
+
+
 def struct(cls):
     """Makes a struct of kernels of a class with annotated fields: ``@kc.struct``."""
     from . import _types

@@ -6,6 +6,7 @@ from builtins import type as _type
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum
 from os import PathLike
+from pathlib import Path
 from typing import Any, Generic, NamedTuple
 from typing import overload as _overload
 
@@ -152,6 +153,13 @@ class _Device:
     def synchronize(self) -> None: ...
 
 def devices() -> list[_Device]: ...
+
+class record:
+    files: list[Path]
+    left: dict[str, str]
+    def __init__(self, folder: str | PathLike[str], each: _int = 1, most: _int = 268435456) -> None: ...
+    def __enter__(self) -> record: ...
+    def __exit__(self, *error: Any) -> None: ...
 
 class checked:
     def __init__(self, on: bool = True) -> None: ...

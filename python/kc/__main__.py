@@ -12,7 +12,7 @@ import sys
 
 
 #: What only programs of Warp are run with.
-_OF_PROGRAMS = {"--report", "--report-file", "--record", "-m"}
+_OF_PROGRAMS = {"--report", "--report-file", "--record", "--record-launches", "-m"}
 
 
 def command(arguments=None) -> None:
@@ -70,6 +70,7 @@ def _run_program(arguments) -> None:
     run.add_argument("--report", choices=["text", "json"], help="who ran which kernel, at the end, on standard error")
     run.add_argument("--report-file", metavar="FILE", help="write the report there")
     run.add_argument("--record", metavar="DIR", help="write the text of each kernel there, which `kc` reads without Python")
+    run.add_argument("--record-launches", metavar="DIR", help="keep the first launch of each kernel and size there, with its arrays")
     run.add_argument("-m", dest="module", action="store_true", help="the program is the name of a module")
     run.add_argument("program")
     run.add_argument("arguments", nargs=argparse.REMAINDER)
@@ -79,6 +80,7 @@ def _run_program(arguments) -> None:
 
     made = _recorder(given.record) if given.record else None
     _accelerate.accelerate()
+    launches = _launches(given.record_launches) if given.record_launches else None
     sys.argv = [given.program, *given.arguments]
     try:
         if given.module:
@@ -90,6 +92,11 @@ def _run_program(arguments) -> None:
             sys.path.insert(0, os.path.dirname(os.path.abspath(given.program)))
             runpy.run_path(given.program, run_name="__main__")
     finally:
+        if launches is not None:
+            launches.__exit__()
+            said = "".join(f"\nkc:   {kernel}: {why}" for kernel, why in launches.left.items())
+            many = "launch" if len(launches.files) == 1 else "launches"
+            print(f"kc: recorded {len(launches.files)} {many} in {given.record_launches}{said}", file=sys.stderr)
         if made is not None:
             from ._package_import import record
 
@@ -101,6 +108,13 @@ def _run_program(arguments) -> None:
                 _written(given.report_file, text)
             else:
                 sys.stderr.write(text)
+
+
+def _launches(folder):
+    """A recorder of launches, which has begun."""
+    from . import record
+
+    return record(folder).__enter__()
 
 
 def _recorder(folder):

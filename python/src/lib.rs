@@ -6,6 +6,7 @@
 //! | `kernel` | what is a kernel in Python, and how is it called? |
 //! | `arguments` | which arrays are among a launch's arguments, and which of them are one? |
 //! | `derivative` | how are its derivatives asked for? |
+//! | `record` | how are launches kept in files? |
 //! | `reverse` | how does `kernel.grad` run? |
 //! | `tape` | how are launches recorded, and what of them is kept? |
 //! | `adjoint` | where are the gradients of a tape's arrays? |
@@ -45,6 +46,7 @@ mod joined;
 mod kernel;
 mod memory;
 mod module;
+mod record;
 mod reverse;
 mod short;
 mod streams;
@@ -90,6 +92,8 @@ mod _native {
     use super::module::{
         Module, abandoned, builtins, check, command, compile, described, forked, kept_objects, version,
     };
+    #[pymodule_export]
+    use super::record::{recording_start, recording_stop};
     #[pymodule_export]
     use super::reverse::grad;
     #[pymodule_export]

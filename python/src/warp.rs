@@ -9,7 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use kc::abi::{ARRAY_FLAGS_RETAIN, ArrayDescriptor, LaunchBounds};
 use kc::analysis::alias::Root;
-use kc::embed::{Bound as Laid, Dim, Extent, Form, Gradient, Part, Place, Signature};
+use kc::embed::{Bound as Laid, Dim, Extent, Form, Gradient, Part, Place, Signature, is_recording};
 use kc::types::{Layout, StructTable, Type};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -151,8 +151,29 @@ impl Taken {
             block
         });
         let args = moved.as_ref().map_or(args.cast::<c_void>(), |block| block.as_ptr().cast());
+        if is_recording() {
+            // SAFETY: the caller's promise.
+            unsafe { self.record(&bounds, args.cast()) };
+        }
         // SAFETY: the caller's promise.
         conclude(unsafe { self.kernel.launch_block(bounds, self.dims, args) });
+    }
+
+    /// Keeps a launch for `kc.record`.
+    ///
+    /// # Safety
+    /// A struct of arguments as kc takes them.
+    unsafe fn record(&self, bounds: &LaunchBounds, args: *const u8) {
+        let (signature, structs) = (self.kernel.signature(), self.kernel.structs());
+        // Its arrays have no other gradients.
+        let adjoints: SmallVec<[u64; 64]> = SmallVec::from_elem(0, signature.size().div_ceil(8));
+        // SAFETY: the caller's promise.
+        let found = unsafe { arrays(signature, structs, args, adjoints.as_ptr().cast()) };
+        let dim = Dim::from(&bounds.shape.map(|n| n as usize)[..self.dims]);
+        if let Some(given) = found {
+            // SAFETY: as above.
+            unsafe { self.kernel.record(&dim, &laid(signature, args, given)) };
+        }
     }
 
     /// Runs Warp's function.

@@ -70,7 +70,7 @@ unsafe impl Sync for BoundValue {}
 
 /// An array that was bound.
 #[derive(Debug)]
-struct BoundArray {
+pub(super) struct BoundArray {
     /// `x`, or `s.x`.
     path: SmallVec<[u32; 4]>,
     ty: ArrayType,
@@ -79,6 +79,19 @@ struct BoundArray {
     /// Bytes of its memory and of its gradient's, from the first element on, and before it.
     bytes: usize,
     below: usize,
+}
+
+impl BoundArray {
+    pub(super) fn has_gradient(&self) -> bool {
+        self.descriptor.grad != 0
+    }
+
+    /// From the first byte to behind the last; empty for an array without elements.
+    pub(super) fn range(&self) -> (u64, u64) {
+        let (start, end) =
+            (self.descriptor.data.wrapping_sub(self.below as u64), self.descriptor.data + self.bytes as u64);
+        if self.descriptor.data == 0 { (0, 0) } else { (start, end) }
+    }
 }
 
 impl Bound {
@@ -115,6 +128,11 @@ impl Bound {
     /// Of all arrays and gradients.
     pub(super) fn bytes_of_arrays(&self) -> u64 {
         self.memory.iter().chain(&self.constant).map(|&(_, bytes)| bytes).sum()
+    }
+
+    /// The arrays in the order of [`Signature::arguments`].
+    pub(super) fn arrays(&self) -> impl Iterator<Item = &BoundArray> {
+        self.arrays.iter()
     }
 
     /// A copy of the struct of arguments with room behind it, `size` bytes in all.

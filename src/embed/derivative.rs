@@ -206,6 +206,15 @@ impl Gradient {
         &self.program.module.structs
     }
 
+    pub(super) fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// The kernel in its program.
+    pub(super) fn forward(&self) -> FuncId {
+        self.forward
+    }
+
     /// Whether it needs values that the launch overwrites. Then there is no [`Part::Backward`].
     pub fn records(&self) -> bool {
         self.records
@@ -484,8 +493,15 @@ impl Kernel {
         bound: &Bound,
         part: Part,
     ) -> std::result::Result<(Outcome, Vec<ParameterGradient>), Error> {
+        let direction = match part {
+            Part::Both => Direction::Gradient,
+            Part::Backward => Direction::Backward,
+        };
         // SAFETY: the caller's promise.
-        let ran = unsafe { gradient.run(self, dim, bound, part) };
+        let ran = unsafe {
+            self.record_gradient(gradient, dim, bound, direction);
+            gradient.run(self, dim, bound, part)
+        };
         gradient.conclude(self, ran.map_err(|error| self.error(error, &gradient.program))?)
     }
 

@@ -344,6 +344,8 @@ impl Kernel {
     #[doc(hidden)]
     pub unsafe fn launch_bound(&self, dim: &Dim, bound: &Bound) -> std::result::Result<Outcome, Error> {
         let program = self.shared.module.program();
+        // SAFETY: the caller's promise.
+        unsafe { self.record(dim, bound) };
         self.bounds(dim)
             .and_then(|bounds| self.run(bounds, dim, bound))
             .map_err(|error| self.error(error, program))

@@ -12,6 +12,7 @@
 //! | `resident` | how does either run where a GPU's arrays are? |
 //! | `reports` | what did threads there print, and do wrong? |
 //! | `mirror` | where does a gradient there keep what it writes down? |
+//! | `record` | how is a launch kept as a launch file? |
 //! | `watch` | which runs of a gradient may be made again? |
 //! | `error` | why did something not work? |
 //!
@@ -29,6 +30,7 @@ mod kernel;
 mod messages;
 mod mirror;
 mod module;
+mod record;
 mod reports;
 mod resident;
 mod second;
@@ -44,5 +46,6 @@ pub use element::{Element, Kind, StructKind};
 pub use error::{Error, Location};
 pub use kernel::{Kernel, Outcome, Warning};
 pub use module::{Finding, Given, Module};
+pub use record::{Recorded, is_recording, start_recording, stop_recording};
 pub use reports::{printed, told};
 pub use resident::{On, Queue};

@@ -327,6 +327,12 @@ impl Module {
         &self.0.path
     }
 
+    /// Its text, if it imports no other file.
+    pub(super) fn alone(&self) -> Option<&str> {
+        let known = self.0.files.known.lock().unwrap_or_else(PoisonError::into_inner);
+        (!known.values().any(|file| matches!(file, Some(Ok(_))))).then_some(&self.0.text)
+    }
+
     /// The forward entries of all kernels.
     pub(super) fn program(&self) -> &Arc<Program> {
         &self.0.program

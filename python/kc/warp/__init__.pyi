@@ -225,6 +225,7 @@ from kc import randi as randi
 from kc import randn as randn
 from kc import randu as randu
 from kc import range as range
+from kc import record as record
 from kc import reversed as reversed
 from kc import rint as rint
 from kc import round as round

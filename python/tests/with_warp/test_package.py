@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 
+import numpy
 import pytest
 
 PYTHON = pathlib.Path(__file__).resolve().parents[2]
@@ -218,6 +219,54 @@ def test_a_run_records_its_kernels(package, tmp_path):
     text = (tmp_path / "texts/many/later/late.py").read_text()
     assert "float(3)" in text
     assert "kc: recorded 2 kernels" in ran.stderr
+
+
+def test_a_run_records_its_launches(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        textwrap.dedent(
+            """
+            import numpy as np
+            import warp as wp
+
+            @wp.kernel
+            def smooth(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+                i = wp.tid()
+                y[i] = 0.5 * x[i] + 0.5 * x[wp.max(i - 1, 0)]
+
+            @wp.kernel
+            def closest(mesh: wp.uint64, x: wp.array(dtype=float)):
+                x[wp.tid()] = wp.mesh_query_point_no_sign(mesh, wp.vec3(), 5.0).u
+
+            x = wp.array(np.arange(8, dtype=np.float32), device="cpu", requires_grad=True)
+            y = wp.zeros_like(x)
+            with wp.Tape() as tape:
+                for _ in range(3):
+                    wp.launch(smooth, dim=8, inputs=[x], outputs=[y], device="cpu")
+            tape.backward(grads={y: wp.ones_like(y)})
+            points = wp.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=wp.vec3, device="cpu")
+            mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int, device="cpu"))
+            wp.launch(closest, dim=1, inputs=[mesh.id, y], device="cpu")
+            print("gradient", x.grad.numpy().tolist())
+            """
+        )
+    )
+    ran = subprocess.run(
+        [sys.executable, "-m", "kc", "run", "--record-launches", tmp_path / "launches", program], cwd=tmp_path, capture_output=True,
+        text=True, env=os.environ | {"PYTHONPATH": str(PYTHON)}, timeout=300,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "kc: recorded 2 launches" in ran.stderr and "closest: it asks a mesh" in ran.stderr
+    folders = sorted((tmp_path / "launches").iterdir())
+    assert [folder.name for folder in folders] == ["smooth-1", "smooth-2"]
+    again = kc("run", *(folder / "launch.json" for folder in folders), "--out-dir", tmp_path / "out", cwd=tmp_path)
+    assert again.returncode == 0, again.stderr
+    y = numpy.load(tmp_path / "out/smooth-1.npz")["y"]
+    assert y.tolist() == [0.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
+    # The tape goes back through three launches: the first run of the derivative is that of the last.
+    gradient = numpy.load(tmp_path / "out/smooth-2.npz")["x.grad"]
+    assert gradient.tolist() == [1.5, *[1.0] * 6, 0.5]
+    assert "gradient" in ran.stdout
 
 
 def test_a_package_is_verified(package):

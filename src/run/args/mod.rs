@@ -68,6 +68,12 @@ pub struct BoundArray {
 }
 
 impl BoundArray {
+    /// Whether its elements lie one behind the other, the last dimension's first.
+    pub fn is_dense(&self, structs: &StructTable) -> bool {
+        let element = Layout::of(self.ty.element.into(), structs).size;
+        elements::dense_strides(&self.shape, element).is_some_and(|dense| dense == self.strides)
+    }
+
     /// The bytes of its elements. Those that share memory, by a stride of 0, count once.
     pub fn bytes(&self, structs: &StructTable) -> u64 {
         let apart = self.shape.iter().zip(&self.strides).filter(|&(_, &stride)| stride != 0);
