@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 
 use crate::error;
 
-/// Keeps launches on the host from now on: of each kernel, direction and size the first `each`, in a
-/// new folder, if their arrays have at most `most` bytes.
+/// Keeps launches on the host from now on: of each kernel, direction and size the first `each`, in
+/// a new folder, if their arrays have at most `most` bytes.
 #[pyfunction]
 pub fn recording_start(py: Python<'_>, folder: PathBuf, each: usize, most: u64) -> PyResult<()> {
     start_recording(&folder, each, most).map_err(|failed| error::raise(py, &failed))

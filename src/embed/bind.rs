@@ -82,6 +82,11 @@ pub(super) struct BoundArray {
 }
 
 impl BoundArray {
+    /// In the struct of arguments.
+    pub(super) fn offset(&self) -> u32 {
+        self.offset
+    }
+
     pub(super) fn has_gradient(&self) -> bool {
         self.descriptor.grad != 0
     }

@@ -62,13 +62,7 @@ pub fn start_recording(folder: &Path, each: usize, most: u64) -> std::result::Re
         if recorder.is_some() {
             return Err(fail(Code::E0904, "launches are recorded already"));
         }
-        output::make_folder(folder)?;
-        let full = |what: String| fail(Code::E0904, format!("cannot record to {}: {what}", folder.display()));
-        let mut entries = std::fs::read_dir(folder).map_err(|error| full(error.to_string()))?;
-        if entries.next().is_some() {
-            return Err(full("the folder is not empty".to_string()));
-        }
-        let folder = std::path::absolute(folder).map_err(|error| full(error.to_string()))?;
+        let folder = output::new_folder(folder)?;
         *recorder = Some(Recorder { folder, each, most, seen: HashMap::new(), found: Recorded::default() });
         ON.store(true, Ordering::Relaxed);
         Ok(())
@@ -188,17 +182,10 @@ impl Coming<'_> {
             grid: None,
             max_expanded: None,
         };
-        // A folder that is not whole has a name that no launch has.
-        let (partial, whole) = (recorder.folder.join(format!(".{id}")), recorder.folder.join(&id));
-        let written = self.files(&partial, &launch, function, &arguments, &module.structs).and_then(|()| {
-            std::fs::rename(&partial, &whole)
-                .map_err(|error| fail(Code::E0904, format!("cannot write {}: {error}", whole.display())))
-        });
-        written.map_err(|error| {
-            // What is left of it goes, as far as that works.
-            let _ = std::fs::remove_dir_all(&partial);
-            error.message.clone()
-        })?;
+        let whole = recorder.folder.join(&id);
+        let write = |folder: &Path| self.files(folder, &launch, function, &arguments, &module.structs);
+        output::whole_folder(&recorder.folder.join(format!(".{id}")), &whole, write)
+            .map_err(|error| error.message.clone())?;
         recorder.found.files.push(whole.join("launch.json"));
         Ok(())
     }
@@ -211,7 +198,6 @@ impl Coming<'_> {
         arguments: &Arguments,
         structs: &StructTable,
     ) -> Result<()> {
-        output::make_folder(folder)?;
         let put = |name: &str, text: &str| {
             write_whole(&folder.join(name), |file| std::io::Write::write_all(file, text.as_bytes()))
         };
@@ -249,7 +235,10 @@ fn shared_arrays(
 ) -> std::result::Result<HashMap<String, ArrayArgument>, String> {
     let mut found = HashMap::new();
     let mut known: Vec<(u64, u64, &str)> = Vec::new();
-    for (array, lent) in bound.arrays.iter().zip(given.arrays()) {
+    let mut arrays: Vec<_> = bound.arrays.iter().zip(given.arrays()).collect();
+    // An array can be another one's alias if that comes before it.
+    arrays.sort_by_key(|(_, lent)| lent.offset());
+    for (array, lent) in arrays {
         let (start, end) = lent.range();
         let mut source = Source::Entry;
         for &(from, to, key) in known.iter().filter(|&&(from, to, _)| start < to && from < end) {

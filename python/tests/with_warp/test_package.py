@@ -235,6 +235,11 @@ def test_a_run_records_its_launches(tmp_path):
                 y[i] = 0.5 * x[i] + 0.5 * x[wp.max(i - 1, 0)]
 
             @wp.kernel
+            def twice(x: wp.array(dtype=float), y: wp.array(dtype=float)):
+                i = wp.tid()
+                y[i] = x[i] + x[i]
+
+            @wp.kernel
             def closest(mesh: wp.uint64, x: wp.array(dtype=float)):
                 x[wp.tid()] = wp.mesh_query_point_no_sign(mesh, wp.vec3(), 5.0).u
 
@@ -244,6 +249,7 @@ def test_a_run_records_its_launches(tmp_path):
                 for _ in range(3):
                     wp.launch(smooth, dim=8, inputs=[x], outputs=[y], device="cpu")
             tape.backward(grads={y: wp.ones_like(y)})
+            wp.launch(twice, dim=8, inputs=[y, y], device="cpu")
             points = wp.array([[0, 0, 0], [1, 0, 0], [0, 1, 0]], dtype=wp.vec3, device="cpu")
             mesh = wp.Mesh(points, wp.array([0, 1, 2], dtype=int, device="cpu"))
             wp.launch(closest, dim=1, inputs=[mesh.id, y], device="cpu")
@@ -256,13 +262,17 @@ def test_a_run_records_its_launches(tmp_path):
         text=True, env=os.environ | {"PYTHONPATH": str(PYTHON)}, timeout=300,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "kc: recorded 2 launches" in ran.stderr and "closest: it asks a mesh" in ran.stderr
+    assert "kc: recorded 3 launches" in ran.stderr and "closest: it asks a mesh" in ran.stderr
     folders = sorted((tmp_path / "launches").iterdir())
-    assert [folder.name for folder in folders] == ["smooth-1", "smooth-2"]
+    assert [folder.name for folder in folders] == ["smooth-1", "smooth-2", "twice-3"]
     again = kc("run", *(folder / "launch.json" for folder in folders), "--out-dir", tmp_path / "out", cwd=tmp_path)
     assert again.returncode == 0, again.stderr
     y = numpy.load(tmp_path / "out/smooth-1.npz")["y"]
     assert y.tolist() == [0.0, 0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5]
+    # One array is both arguments.
+    arguments = json.loads((folders[2] / "launch.json").read_text())["args"]
+    assert [arguments[0].get("data"), arguments[1].get("alias_of")] == ["x", "x"]
+    assert numpy.load(tmp_path / "out/twice-3.npz")["x"].tolist() == [2 * value for value in y.tolist()]
     # The tape goes back through three launches: the first run of the derivative is that of the last.
     gradient = numpy.load(tmp_path / "out/smooth-2.npz")["x.grad"]
     assert gradient.tolist() == [1.5, *[1.0] * 6, 0.5]

@@ -2,7 +2,7 @@
 //! `NAME.npy` on demand.
 
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::npy;
 use super::npz::{NpzWriter, write_whole};
@@ -63,6 +63,29 @@ fn entries(
 pub fn make_folder(folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder)
         .map_err(|e| fail(Code::E0904, format!("cannot make the folder {}: {e}", folder.display())))
+}
+
+/// Makes a folder, or takes one that is empty; gives its absolute path.
+pub fn new_folder(folder: &Path) -> Result<PathBuf> {
+    make_folder(folder)?;
+    let refused = |what: String| fail(Code::E0904, format!("cannot use the folder {}: {what}", folder.display()));
+    let mut entries = std::fs::read_dir(folder).map_err(|error| refused(error.to_string()))?;
+    if entries.next().is_some() {
+        return Err(refused("it is not empty".to_string()));
+    }
+    std::path::absolute(folder).map_err(|error| refused(error.to_string()))
+}
+
+/// Writes the folder `whole` or nothing: its files go to `partial`, which then gets the name.
+pub fn whole_folder(partial: &Path, whole: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let rename = || {
+        std::fs::rename(partial, whole)
+            .map_err(|error| fail(Code::E0904, format!("cannot write {}: {error}", whole.display())))
+    };
+    make_folder(partial).and_then(|()| write(partial)).and_then(|()| rename()).inspect_err(|_| {
+        // What is left of it goes, as far as that works.
+        let _ = std::fs::remove_dir_all(partial);
+    })
 }
 
 /// Writes `ID.npz`.
