@@ -82,7 +82,7 @@ impl<'ctx> Llvm<'ctx> {
         (types.iter().map(vector).collect(), args)
     }
 
-    /// SimdLanes of `a`, then of `b`, in the order that `mask` says; -1: any.
+    /// SIMD lanes of `a`, then of `b`, in the order that `mask` says; -1: any.
     pub fn shuffle(&self, a: Val<'ctx>, b: Val<'ctx>, mask: &[i32]) -> Val<'ctx> {
         let lane = |&n: &i32| if n < 0 { self.undefined(self.i32()) } else { self.const_i32(n) };
         let mask: Vec<Val> = mask.iter().map(lane).collect();
@@ -168,7 +168,7 @@ impl<'ctx> Llvm<'ctx> {
         self.align_argument(call, 1, align);
     }
 
-    /// SimdLanes outside the mask are zero.
+    /// SIMD lanes outside the mask are zero.
     pub fn masked_load(&self, ty: Ty<'ctx>, pointer: Val<'ctx>, align: u32, mask: Val<'ctx>) -> Val<'ctx> {
         self.aligned_load("llvm.masked.load", ty, pointer, align, mask)
     }
@@ -177,7 +177,7 @@ impl<'ctx> Llvm<'ctx> {
         self.aligned_store("llvm.masked.store", value, pointer, align, mask);
     }
 
-    /// From one address per lane. SimdLanes outside the mask are zero.
+    /// From one address per lane. SIMD lanes outside the mask are zero.
     pub fn gather(&self, ty: Ty<'ctx>, pointers: Val<'ctx>, align: u32, mask: Val<'ctx>) -> Val<'ctx> {
         self.aligned_load("llvm.masked.gather", ty, pointers, align, mask)
     }

@@ -1,4 +1,4 @@
-//! How do lanes read and write memory? SimdLanes that lie side by side with one wide access,
+//! How do lanes read and write memory? SIMD lanes that lie side by side with one wide access,
 //! elements of a few components with wide accesses and shuffles, others lane by lane (gather and
 //! scatter).
 
@@ -267,7 +267,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let all = || ll.splat(ll.bool(true), lanes);
         let mut leaves: SmallVec<[(Scalar, u32); 4]> = smallvec![];
         flatten::for_each_leaf(access.part, 0, &self.ir.structs, &mut |Leaf { kind, offset }| {
-            // SimdLanes share their arrays, so that every leaf is a scalar.
+            // SIMD lanes share their arrays, so that every leaf is a scalar.
             if let LeafKind::Scalar(s) = kind {
                 leaves.push((s, offset));
             }

@@ -13,9 +13,9 @@ use crate::types::{Element, Scalar, Type};
 /// them is compiled, which takes its time.
 const VECTORS: [(u32, usize, u32); 3] = [(24, 200, 4), (24, 600, 2), (28, 200, 2)];
 
-/// SimdLanes that leave a loop one before the other wait for the last: where turns are few for most
-/// and many for some, those of four vectors take 1.3 times as long as those of one, and where they
-/// are spread evenly 0.87 of that.
+/// SIMD lanes that leave a loop one before the other wait for the last: where turns are few for
+/// most and many for some, those of four vectors take 1.3 times as long as those of one, and where
+/// they are spread evenly 0.87 of that.
 const MOST_OF_PARTING: u32 = 2;
 
 /// Kernels without loops that are shorter wait for memory, and longer ones have enough to do beside

@@ -127,7 +127,7 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ll = self.ll;
         let lanes = self.simd_width();
         let (entry, function) = (self.into.entry, self.into.function);
-        // SimdLanes are picked by number from memory, which costs less than from registers.
+        // SIMD lanes are picked by number from memory, which costs less than from registers.
         let spill = |value: Val<'ctx>| {
             let ty = ll.ty(value);
             let size = ll.bits(ll.lane_ty(ty)).max(8) / 8;
