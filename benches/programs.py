@@ -62,6 +62,11 @@ NEWTON = {
     "newton_diffsim_soft_body": ("diffsim.example_diffsim_soft_body", 2),
     "newton_basic_pendulum": ("basic.example_basic_pendulum", 20),
     "newton_cloth_hanging": ("cloth.example_cloth_hanging", 5),
+    "newton_cloth_bending": ("cloth.example_cloth_bending", 3),
+    "newton_softbody_hanging": ("softbody.example_softbody_hanging", 3),
+    "newton_cable_twist": ("cable.example_cable_twist", 5),
+    "newton_tendon_pulley": ("tendon.example_tendon_pulley", 5),
+    "newton_cradle": ("contacts.example_newton_cradle", 5),
     "newton_mpm_granular": ("mpm.example_mpm_granular", 2),
 }
 NAMES = [*WARP, *MUJOCO, *NEWTON]

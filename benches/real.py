@@ -1,12 +1,15 @@
 """The launches of a real program, one by one: what each takes by kc and by Warp, on the same arrays, and whether the bits are the same.
 
     pip install warp-lang==1.19.0 mujoco-warp newton out/wheels/*.whl
-    python benches/real.py PROGRAM .. [--frame N] [--each N] [--top N] [--json FILE]
+    python benches/real.py PROGRAM .. [--frame N] [--each N] [--top N] [--cores N] [--json FILE]
 
-PROGRAM is a name of `benches/programs.py --list`. It runs under `kc.accelerate()` on one core. Of frame `--frame`, the first
-launches of each kernel (`--each` of each number of threads, forward and backward) are run again and again, by kc and by Warp in
-turns, each time on the arrays as they were before the launch. The least processor time of the thread counts. A kernel's total is its
-mean launch, times the launches of the frame. `how` is what `kc compile --emit plan` says of the kernel.
+PROGRAM is a name of `benches/programs.py --list`. It runs under `kc.accelerate()`. Of frame `--frame`, the first launches of each
+kernel (`--each` of each number of threads, forward and backward) are run again and again, by kc and by Warp in turns, each time on
+the arrays as they were before the launch. The least processor time of the thread counts, on several cores the least wall time. A
+kernel's total is its mean launch, times the launches of the frame. `how` is what `kc compile --emit plan` says of the kernel.
+
+The last line tells what a frame takes outside of kernels: the least of `--frames` frames after the first, by kc and by Warp in
+processes of their own, less the kernels' totals.
 """
 
 from __future__ import annotations
@@ -28,6 +31,8 @@ import programs
 
 #: Runs of each launch: at least two, and more while they take less than so many seconds.
 LEAST, MOST, SECONDS = 2, 15, 0.1
+#: Of a launch: on several cores the time of this thread is not that of the launch.
+CLOCK = time.thread_time_ns
 #: Arrays of more bytes than this are not copied: the launch is not timed.
 LARGEST = 2 << 30
 
@@ -113,9 +118,9 @@ class Kernel:
             for side, function in sides.items():
                 for (start, size), old in zip(regions, before):
                     ctypes.memmove(start, old, size)
-                t = time.thread_time_ns()
+                t = CLOCK()
                 function(*pointers)
-                t = time.thread_time_ns() - t
+                t = CLOCK() - t
                 best[side] = min(best.get(side, t), t)
                 if runs == 0:
                     after[side] = [ctypes.string_at(start, size) for start, size in regions]
@@ -214,6 +219,23 @@ def one(name, frame, arguments):
     return {"rows": rows, "left": recorder.left}
 
 
+def whole(name, side, count):
+    """The least of some frames after the first, in seconds, by one of both."""
+    clock = time.process_time if CLOCK is time.thread_time_ns else time.perf_counter
+    if side == "kc":
+        import kc
+
+        kc.accelerate()
+    times = []
+    with contextlib.redirect_stdout(io.StringIO()):
+        _, step, _ = programs.made(name)
+        for _ in range(count + 1):
+            begun = clock()
+            step()
+            times.append(clock() - begun)
+    return {f"frame_{side}": min(times[1:])}
+
+
 def show(found, top):
     rows = found["rows"]
     print("| kernel | | launches | threads | kc, ms | Warp, ms | Warp / kc | same bits | how |")
@@ -233,6 +255,15 @@ def show(found, top):
         kc, warp = (sum(row[side] for row in group) / 1e3 for side in ("kc", "warp"))
         slower = sum(row["kc"] > 1.03 * row["warp"] for row in group)
         print(f"| {cause} | {len(group)} | {slower} | {kc:.2f} | {warp:.2f} | {warp / kc:.2f} |")
+    launches = sum(row["launches"] for row in rows)
+    inside = {side: sum(row[side] for row in rows) / 1e3 for side in ("kc", "warp")}
+    frame = {side: found[f"frame_{side}"] * 1e3 for side in inside}
+    outside = {side: frame[side] - inside[side] for side in inside}
+    each = {side: outside[side] * 1e3 / max(launches, 1) for side in inside}
+    print(
+        f"\nA frame: {frame['kc']:.2f} ms by kc, {frame['warp']:.2f} by Warp; {launches} launches; outside of kernels "
+        f"{outside['kc']:.2f} and {outside['warp']:.2f} ms, a launch {each['kc']:.1f} and {each['warp']:.1f} us"
+    )
     if found["left"]:
         print(f"\nLeft to Warp: {', '.join(found['left'])}")
     print(flush=True)
@@ -244,25 +275,38 @@ def main():
     parser.add_argument("--frame", type=int, default=1, help="the frame whose launches are timed; the first is 0")
     parser.add_argument("--each", type=int, default=2, help="launches of a kernel that are timed, for each of its extents")
     parser.add_argument("--top", type=int, default=25, help="the costliest kernels that are shown")
+    parser.add_argument("--frames", type=int, default=5, help="whole frames that are timed")
+    parser.add_argument("--cores", type=int, default=1, help="cores that kc may use; Warp's launches use one")
     parser.add_argument("--json", help="write the rows there")
     parser.add_argument("--run", help=argparse.SUPPRESS)
+    parser.add_argument("--whole", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.cores > 1:
+        global CLOCK
+        CLOCK = time.perf_counter_ns
     if arguments.run:
-        found = one(arguments.program[0], arguments.frame, arguments)
+        name, frame = arguments.program[0], arguments.frame
+        found = whole(name, arguments.whole, arguments.frames) if arguments.whole else one(name, frame, arguments)
         pathlib.Path(arguments.run).write_text(json.dumps(found))
         return
     everything = {}
     for name in arguments.program:
         with tempfile.TemporaryDirectory() as folder:
-            out = os.path.join(folder, "rows.json")
-            core = {min(os.sched_getaffinity(0))}
-            command = [sys.executable, __file__, name, "--frame", str(arguments.frame), "--each", str(arguments.each)]
-            command += ["--top", str(arguments.top), "--run", out]
-            done = subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: os.sched_setaffinity(0, core))
-            if done.returncode:
-                print(f"{name} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}\n", flush=True)
+            cores = set(sorted(os.sched_getaffinity(0))[: arguments.cores])
+            found = {}
+            for more in ([], ["--whole", "kc"], ["--whole", "warp"]):
+                out = os.path.join(folder, "rows.json")
+                command = [sys.executable, __file__, name, "--frame", str(arguments.frame), "--each", str(arguments.each)]
+                command += ["--top", str(arguments.top), "--cores", str(arguments.cores)]
+                command += ["--frames", str(arguments.frames), "--run", out, *more]
+                done = subprocess.run(command, capture_output=True, text=True, preexec_fn=lambda: os.sched_setaffinity(0, cores))
+                if done.returncode:
+                    print(f"{name} failed: {(done.stderr.strip().splitlines() or ['?'])[-1]}\n", flush=True)
+                    break
+                found |= json.loads(pathlib.Path(out).read_text())
+            if "frame_warp" not in found:
                 continue
-            everything[name] = json.loads(pathlib.Path(out).read_text())
+            everything[name] = found
         print(f"## {name}\n")
         show(everything[name], arguments.top)
     if arguments.json:

@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -17,3 +18,4 @@ def test_kernels_of_a_frame_are_timed(tmp_path):
     rows = [line for line in done.stdout.splitlines() if line.startswith("| wave_")]
     assert {row.split(" | ")[0] for row in rows} == {"| wave_solve", "| wave_displace"}, done.stdout
     assert all(" | yes | " in row for row in rows), done.stdout
+    assert re.search(r"A frame: [\d.]+ ms by kc, [\d.]+ by Warp; \d+ launches; outside of kernels", done.stdout), done.stdout
