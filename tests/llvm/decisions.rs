@@ -219,3 +219,31 @@ fn many_atomics_are_calls() {
         |count| host_code(&many(count), true, Atomics::Shared).1.matches("call float @kc_atomic_add_float32").count();
     assert!(calls(8) == 0 && calls(100) > 60, "{} {}", calls(8), calls(100));
 }
+
+/// A function of the host that would become large by what it calls calls it, with what that needs
+/// of an array alone; a device inlines it.
+#[test]
+fn large_kernels_of_the_host_call_their_functions() {
+    let mut function = "func @part(%in: array2d(dtype=float32), %i: int32, %x: float32) -> (float32) {
+        %e: float32 = load %in[%i, %i]
+        %s0: float32 = add %e, %x\n"
+        .to_string();
+    for n in 0..300 {
+        function += &format!("%s{}: float32 = {} %s{n}, %e\n", n + 1, ["add", "mul"][n % 2]);
+    }
+    function += "return %s300\n}\n";
+    for (calls, is_called) in [(8, false), (20, true)] {
+        let body: String = (0..calls).map(|n| format!("%x{}: float32 = call @part(%x, %i, %x{n})\n", n + 1)).collect();
+        let body = format!("%x0: float32 = const 1.5\n{body}%r: float32 = add %x{calls}, %zero");
+        let text = function.clone() + &kernel(&body);
+        let (_, ir) = host_code(&text, true, Atomics::Shared);
+        assert_eq!(ir.contains("@part_func("), is_called, "{calls} calls");
+        let numbers = |line: &str| line.split("@part_func(").nth(1).map(|rest| rest.matches(',').count() + 1);
+        let defined = ir.lines().find(|line| line.starts_with("define internal")).and_then(numbers);
+        // The thread takes four numbers, the array nine.
+        assert!(defined.is_none_or(|numbers| numbers <= 14), "{defined:?}");
+        let module = parse(&text);
+        let ptx = assert_ptx(&module, &[module.find("k").unwrap()], "sm_90", Opt::Full);
+        assert!(!ptx.contains("part_func"), "{calls} calls");
+    }
+}

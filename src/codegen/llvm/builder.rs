@@ -412,6 +412,16 @@ impl<'ctx> Llvm<'ctx> {
 
     // The whole module
 
+    /// Lets no pass change what these functions take and give, as if somebody outside used them.
+    pub fn keep_signatures(&self, functions: &[Func<'ctx>]) {
+        let used: Vec<_> = functions.iter().map(|function| function.as_global_value().as_pointer_value()).collect();
+        let Some(ty) = used.first().map(|first| first.get_type()) else { return };
+        let list = self.module.add_global(ty.array_type(used.len() as u32), None, "llvm.compiler.used");
+        list.set_linkage(Linkage::Appending);
+        list.set_section(Some("llvm.metadata"));
+        list.set_initializer(&ty.const_array(&used));
+    }
+
     /// How large the module's functions are.
     pub fn size(&self) -> Size {
         let mut size = Size::default();

@@ -163,7 +163,7 @@ impl<'ctx> ModuleState<'_, 'ctx> {
         let counts = function.params().iter().map(|&param| flatten::leaf_count(function.ty(param), &self.ir.structs));
         let args = counts.map(&mut take).collect();
         let flat: Scalars =
-            Lower::new(self, made, entry, thread, false).function(id, args, &[]).into_iter().flatten().collect();
+            Lower::new(self, made, entry, thread, None).function(id, args, &[]).into_iter().flatten().collect();
         ll.ret(Some(match flat[..] {
             [one] => one,
             _ => ll.results(made, &flat),

@@ -95,12 +95,6 @@ pub struct Thread<'ctx> {
     pub status: Val<'ctx>,
 }
 
-/// A kernel whose inlined body is larger than this (in IR instructions) calls its large callees
-/// instead.
-const INLINE_TOTAL: u64 = 20_000;
-/// Callees of at least this size are then called.
-const CALL_FROM: u64 = 200;
-
 /// What is shared by all LLVM functions of a module.
 pub struct ModuleState<'a, 'ctx> {
     pub ir: &'a ir::Module,
@@ -112,9 +106,9 @@ pub struct ModuleState<'a, 'ctx> {
     names: bool,
     /// Device functions that are called rather than inlined, and those of them that wait for their
     /// bodies.
-    called: HashMap<FuncId, Func<'ctx>>,
-    pending: Vec<FuncId>,
-    weights: HashMap<FuncId, u64>,
+    pub(super) called: HashMap<FuncId, Func<'ctx>>,
+    pub(super) pending: Vec<FuncId>,
+    pub(super) weights: HashMap<FuncId, u64>,
     known: KnownTable,
     /// The library functions that are called, where such are.
     pub library: Option<Library<'a, 'ctx>>,
@@ -179,27 +173,6 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         }
     }
 
-    /// The number of instructions of a function with all its callees inlined.
-    pub fn weight(&mut self, id: FuncId) -> u64 {
-        if let Some(&weight) = self.weights.get(&id) {
-            return weight;
-        }
-        let function = &self.ir.functions[id];
-        let mut weight = 0u64;
-        let mut callees = Vec::new();
-        function.walk(function.entry, &mut |_, inst| {
-            weight += 1;
-            if let Op::Call(callee, _) = inst.op {
-                callees.push(callee);
-            }
-        });
-        for callee in callees {
-            weight = weight.saturating_add(self.weight(callee));
-        }
-        self.weights.insert(id, weight);
-        weight
-    }
-
     /// The LLVM type of a leaf.
     pub fn leaf_ty(&self, leaf: Leaf) -> Ty<'ctx> {
         match leaf.kind {
@@ -213,65 +186,6 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         let mut types = SmallVec::new();
         flatten::for_each_leaf(ty, 0, &self.ir.structs, &mut |leaf| types.push(self.leaf_ty(leaf)));
         types
-    }
-
-    /// The LLVM function of a device function that is called: hidden parameters for the thread,
-    /// then the flattened arguments; a struct of flattened results.
-    fn declare_called(&mut self, id: FuncId) -> Func<'ctx> {
-        if let Some(&function) = self.called.get(&id) {
-            return function;
-        }
-        let ll = self.ll;
-        let function = &self.ir.functions[id];
-        let mut params = vec![ll.i32(), ll.i32(), ll.i32(), ll.i32(), ll.i32(), ll.i64(), ll.ptr(0)];
-        for &param in function.params() {
-            params.extend(self.leaf_types(function.ty(param)));
-        }
-        let results: Vec<Ty> = function.results.iter().flat_map(|r| self.leaf_types(r.ty)).collect();
-        let result = match self.target {
-            _ if results.is_empty() => None,
-            Target::Nvptx { .. } => Some(ll.struct_ty(&results)),
-            Target::Host { .. } => Some(ll.results_ty(&results)),
-        };
-        let made = ll.add_function(&format!("{}_func", function.name), result, &params, false);
-        ll.set_internal(made);
-        if !self.target.is_gpu() {
-            ll.set_several_results(made);
-        }
-        self.called.insert(id, made);
-        self.pending.push(id);
-        made
-    }
-
-    /// Emits the bodies of the device functions that are called. After all kernels.
-    pub fn finish(&mut self) {
-        while let Some(id) = self.pending.pop() {
-            let ll = self.ll;
-            let Some(&made) = self.called.get(&id) else { continue };
-            let function = &self.ir.functions[id];
-            let entry = ll.block(made, "entry");
-            ll.position_at_end(entry);
-            self.enter(made, id);
-            let p = |n| ll.param(made, n);
-            let thread = Thread { coordinates: [p(0), p(1), p(2), p(3)], block_dim: p(4), linear: p(5), status: p(6) };
-            let mut next = 7;
-            let mut args = Vec::new();
-            for &param in function.params() {
-                let count = flatten::leaf_count(function.ty(param), &self.ir.structs) as u32;
-                args.push((next..next + count).map(p).collect::<Scalars<'ctx>>());
-                next += count;
-            }
-            let mut lower = Lower::new(self, made, entry, thread, true);
-            let results = lower.function(id, args, &[]);
-            let flat: Scalars = results.into_iter().flatten().collect();
-            if flat.is_empty() {
-                ll.ret(None);
-            } else {
-                ll.ret(Some(ll.results(made, &flat)));
-            }
-        }
-        self.locations.iter().for_each(DebugLocations::finish);
-        self.debug.iter().for_each(|debug| debug.exit());
     }
 }
 
@@ -303,8 +217,8 @@ pub struct LlvmFunction<'ctx> {
     pub entry: Block<'ctx>,
     /// Where the prints of the function build their texts, one after the other.
     pub print_buffer: Option<Val<'ctx>>,
-    /// Large callees are called rather than inlined.
-    call_large: bool,
+    /// Callees of at least this size are called rather than inlined.
+    called_from: Option<u64>,
 }
 
 /// The loops around the cursor.
@@ -370,17 +284,16 @@ pub enum End<'ctx> {
 }
 
 impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
-    /// `inside_callee`: the function is itself a large callee, so large callees of it are called
-    /// too.
+    /// `called_from`: from which size on callees are called ([`ModuleState::called_from`]).
     pub fn new(
         state: &'s mut ModuleState<'a, 'ctx>,
         llvm_function: Func<'ctx>,
         entry: Block<'ctx>,
         thread: Thread<'ctx>,
-        inside_callee: bool,
+        called_from: Option<u64>,
     ) -> Lower<'s, 'a, 'ctx> {
         let (ir, ll, ops, target) = (state.ir, state.ll, state.ops, state.target);
-        let into = LlvmFunction { function: llvm_function, entry, print_buffer: None, call_large: inside_callee };
+        let into = LlvmFunction { function: llvm_function, entry, print_buffer: None, called_from };
         let (facts, loops) = (ValueFacts::default(), Loops::default());
         let (aligned, unchanging) = Default::default();
         Lower { state, ir, ll, ops, target, into, thread, mode: Mode::Thread, facts, loops, aligned, unchanging }
@@ -401,7 +314,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
 
     /// The body of a kernel, at the cursor.
     pub fn kernel(&mut self, id: FuncId, args: Vec<Scalars<'ctx>>) {
-        self.into.call_large = self.state.weight(id) > INLINE_TOTAL;
+        self.into.called_from = self.state.called_from(id, false);
         self.function(id, args, &[]);
     }
 
@@ -710,7 +623,7 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
                 }
                 _ => self.several_results(callee, made, &flat),
             }
-        } else if self.into.call_large && self.state.weight(callee) >= CALL_FROM {
+        } else if self.into.called_from.is_some_and(|from| self.state.weight(callee) >= from) {
             self.call_function(callee, args)
         } else {
             let caller = self.state.debug.and_then(|debug| Some((debug, debug.call(&self.ir.functions[callee])?)));
@@ -725,17 +638,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         }
     }
 
-    fn call_function(&mut self, callee: FuncId, args: Vec<Scalars<'ctx>>) -> Vec<Scalars<'ctx>> {
-        let made = self.state.declare_called(callee);
-        let t = self.thread;
-        let mut flat = t.coordinates.to_vec();
-        flat.extend([t.block_dim, t.linear, t.status]);
-        flat.extend(args.into_iter().flatten());
-        self.several_results(callee, made, &flat)
-    }
-
     /// The results of a call that gives a struct of their numbers, or nothing.
-    fn several_results(&self, callee: FuncId, made: Func<'ctx>, args: &[Val<'ctx>]) -> Vec<Scalars<'ctx>> {
+    pub(super) fn several_results(&self, callee: FuncId, made: Func<'ctx>, args: &[Val<'ctx>]) -> Vec<Scalars<'ctx>> {
         let aggregate = self.ll.call_several_results(made, args);
         let mut next = 0;
         self.ir.functions[callee]

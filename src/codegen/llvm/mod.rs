@@ -6,6 +6,7 @@
 //! | `ffi` | what of LLVM has no wrapper in inkwell? |
 //! | `flatten` | how does a value become LLVM scalars? |
 //! | `lower`, `control` | how do function bodies become instructions and blocks? |
+//! | `calls` | which functions are called rather than inlined? |
 //! | `ops` | what does each scalar operation compute? |
 //! | `memory`, `atomics` | how is memory addressed, read and written? |
 //! | `warp` | how do the threads of a warp add to one place? |
@@ -33,13 +34,14 @@
 //! | `frames` | how much of the stack does an entry of an object need? |
 //! | `options` | how may code be made, and why is there none? |
 //! | `local_memory` | how much memory do the local arrays of a kernel need? |
-//! | `machine`, `effort` | which machine and which passes, and how much work may they be? |
+//! | `machine`, `host_passes`, `effort` | which machine and which passes, and how much work may they be? |
 
 mod affine;
 mod assembly;
 mod atomics;
 mod block_sums;
 mod builder;
+mod calls;
 mod control;
 mod debug_info;
 mod debug_locations;
@@ -50,6 +52,7 @@ mod ffi;
 mod flatten;
 mod frames;
 mod host;
+mod host_passes;
 mod indices;
 mod inside_launch;
 mod instructions;

@@ -504,7 +504,7 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
         Checks::None | Checks::Simulated => ll.zero(ll.ptr(0)),
     };
     let thread = Thread { coordinates: [zero32; 4], block_dim, linear: ll.const_i64(0), status };
-    let mut lower = Lower::new(state, made, start, thread, false);
+    let mut lower = Lower::new(state, made, start, thread, None);
     let mut args: Vec<Scalars> = types
         .iter()
         .enumerate()

@@ -39,4 +39,17 @@ impl<'ctx> Llvm<'ctx> {
         call.set_call_convention(function.get_call_conventions());
         call.try_as_basic_value().basic()
     }
+    /// Lets no pass take away results of functions that give more than four floats, though nobody
+    /// reads them: five or six could be left.
+    pub fn keep_results(&self) {
+        let floats = |function: &Func<'ctx>| match function.get_type().get_return_type() {
+            Some(ty) if ty.is_struct_type() => {
+                ty.into_struct_type().get_field_types_iter().filter(|ty| ty.is_float_type()).count()
+            }
+            _ => 0,
+        };
+        let is_kept =
+            |function: &Func<'ctx>| function.get_call_conventions() == SEVERAL_RESULTS && floats(function) > 4;
+        self.keep_signatures(&self.module.get_functions().filter(is_kept).collect::<Vec<_>>());
+    }
 }

@@ -1,6 +1,6 @@
 //! Does it pay to run threads as lanes?
 //!
-//! SimdLanes differ in what varies along the thread's last coordinate
+//! SIMD lanes differ in what varies along the thread's last coordinate
 //! ([`uniformity`](crate::analysis::uniformity)). The cost model counts instructions of one core: a
 //! lane-wise instruction costs what a scalar one does, for all lanes together, but memory at
 //! unrelated addresses is reached lane by lane either way.
@@ -42,7 +42,7 @@ const MAX_LOCAL_BYTES: u32 = 64 << 10;
 /// as it does.
 const DIVISION: f64 = 4.0;
 
-/// SimdLanes that update neighbouring elements read what others just wrote, in part: such reads
+/// SIMD lanes that update neighbouring elements read what others just wrote, in part: such reads
 /// wait, so many times as long as others.
 const NEIGHBOURS_WAIT: f64 = 4.0;
 
@@ -61,7 +61,7 @@ const FORESEEN_WRONGLY: f64 = 6.0;
 /// The keys of all lanes, compared with those of the lanes so far on.
 const KEY_COMPARED: f64 = 3.0;
 
-/// SimdLanes have to be faster than threads by this factor, as the cost model sees it: what they
+/// SIMD lanes have to be faster than threads by this factor, as the cost model sees it: what they
 /// lose at the ends of rows is not in it.
 pub const LEAST_GAIN: f64 = 1.15;
 
@@ -244,7 +244,7 @@ impl Survey<'_> {
             self.doubles += usize::from(inst.results.iter().any(wide));
             self.inst(inst);
         });
-        // SimdLanes share their arrays.
+        // SIMD lanes share their arrays.
         let shared = |value| !self.varies(value) || !holds_arrays(function.ty(value), self.structs);
         let all_shared = function.values.ids().all(shared);
         self.require(all_shared, Refused::ArrayOfThread);
