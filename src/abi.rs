@@ -60,6 +60,10 @@ pub struct ArrayDescriptor {
 /// In [`ArrayDescriptor::flags`]: stores keep the array's gradient.
 pub const ARRAY_FLAGS_RETAIN: i32 = 1;
 
+/// Counts up when the bytes change that an id of a mesh, a tree, a grid or a texture points to:
+/// headers for C refuse those of another number.
+pub const ENGINE_LAYOUT: u32 = 1;
+
 const _: () = assert!(size_of::<ArrayDescriptor>() == crate::types::ARRAY_DESCRIPTOR_SIZE as usize);
 
 /// Byte offsets inside [`ArrayDescriptor`].

@@ -12,7 +12,7 @@ use super::privatization::{Apart, ArrayArgument, Role, privatized};
 use super::sites::SitePlace;
 use crate::abi::{self, Phase};
 use crate::analysis::{grain, order, written};
-use crate::ir::{FuncId, Function, FunctionKind, Module, TapeRole};
+use crate::ir::{FuncId, Function, FunctionKind, Module, Op, TapeRole};
 use crate::passes::block_threads::Tensor;
 use crate::types::{ARRAY_DESCRIPTOR_SIZE, Layout, Scalar, StructId, StructTable, Type};
 
@@ -35,6 +35,27 @@ const INCLUDES: &str = "\
 #include <type_traits>
 #include <utility>
 #include <vector>
+#endif
+";
+
+/// The same for kernels that ask engines: builds meshes, trees, hash grids, volumes and textures.
+const ENGINES: &str = concat!(
+    include_str!("engines/tree.h"),
+    include_str!("engines/bvh.h"),
+    include_str!("engines/mesh.h"),
+    include_str!("engines/hash_grid.h"),
+    include_str!("engines/volume.h"),
+    include_str!("engines/texture.h"),
+    include_str!("engines/classes.h"),
+);
+
+/// What engines need beside.
+const ENGINE_INCLUDES: &str = "\
+#include <float.h>
+#include <math.h>
+#ifdef __cplusplus
+#include <new>
+#include <string>
 #endif
 ";
 
@@ -101,6 +122,14 @@ pub fn emit(
         if name.is_empty() { String::new() } else { format!(" from {name}") }
     );
     let _ = write!(out, "#ifndef {guard}\n#define {guard}\n\n{INCLUDES}\n{KIT}");
+    if asks_engines(module, kernels) {
+        let _ = write!(
+            out,
+            "\n{ENGINE_INCLUDES}\n{ENGINES}\n#if KC_ENGINES != {}\n#error \"kc: a header before this one has another \
+             layout of meshes: compile its kernels anew\"\n#endif\n",
+            abi::ENGINE_LAYOUT
+        );
+    }
     let mut needed = BTreeSet::new();
     for &id in kernels {
         let kernel = &module.functions[id];
@@ -134,6 +163,12 @@ pub fn emit(
     }
     let _ = write!(out, "\n#endif /* {guard} */\n");
     out
+}
+
+/// Whether kernels read what an id points to.
+fn asks_engines(module: &Module, kernels: &[FuncId]) -> bool {
+    let asks = |id: FuncId| module.functions[id].insts.iter().any(|(_, inst)| matches!(inst.op, Op::ArrayAt { .. }));
+    kernels.iter().flat_map(|&id| module.reached_from(id)).any(asks)
 }
 
 /// The C++ namespace of a header.
