@@ -192,6 +192,52 @@ def _corner(values: Array[Vec[3, float32], 1], indices: Array[int32, 1], n: int3
 
 
 @func
+def _closest_on_thin_triangle(p: Vec[3, Float], q: Vec[3, Float], r: Vec[3, Float], x: Vec[3, Float]) -> Vec[2, Float]:
+    """As `_closest_on_triangle`, beside an edge or on the face of a thin triangle. Areas there are differences of
+    large numbers that are nearly equal: they are taken of cross products, and the point is moved once more by
+    what is left between it and `x`."""
+    pq = q - p
+    pr = r - p
+    qr = r - q
+    px = x - p
+    qx = x - q
+    rx = x - r
+    n = cross(pq, pr)
+    s = dot(n, n)
+    # All on a line: there is no face, and its longer edges count.
+    flat = s == Float(0.0)
+    along_q = dot(pq, pq)
+    along_r = dot(pr, pr)
+    d1 = dot(pq, px)
+    d2 = dot(pr, px)
+    d3 = dot(pq, qx)
+    d6 = dot(pr, rx)
+    c = dot(n, cross(pq, px))
+    if (c < Float(0.0) or flat and along_q > Float(0.0)) and d1 >= Float(0.0) and d3 <= Float(0.0):
+        v = d1 / along_q
+        return Vec[2, Float](Float(1.0) - v, v)
+    if d6 > Float(0.0) and dot(pq, rx) <= d6:
+        return Vec[2, Float](Float(0.0), Float(0.0))
+    b = -dot(n, cross(pr, rx))
+    if (b < Float(0.0) or flat and along_r > Float(0.0)) and d2 >= Float(0.0) and d6 <= Float(0.0):
+        w = d2 / along_r
+        return Vec[2, Float](Float(1.0) - w, Float(0.0))
+    a = dot(n, cross(qr, qx))
+    to_r = dot(qr, qx)
+    along_qr = dot(qr, qr)
+    if (a < Float(0.0) or flat and along_qr > Float(0.0)) and to_r >= Float(0.0) and dot(qr, rx) <= Float(0.0):
+        w = to_r / along_qr
+        return Vec[2, Float](Float(0.0), Float(1.0) - w)
+    per = Float(1.0) / where(flat, Float(1.0), s)
+    u = a * per
+    v = b * per
+    rest = rx + pr * u + qr * v
+    more_q = dot(n, cross(rest, pr)) * per
+    more_r = dot(n, cross(pq, rest)) * per
+    return Vec[2, Float](u - more_q - more_r, v + more_q)
+
+
+@func
 def _closest_on_triangle(p: Vec[3, Float], q: Vec[3, Float], r: Vec[3, Float], x: Vec[3, Float]) -> Vec[2, Float]:
     """Barycentric coordinates of the point of a triangle that is closest to `x` (Ericson, Real-Time
     Collision Detection, 2005, section 5.1.5). Above an edge the derivative is that of the face: of two
@@ -208,6 +254,13 @@ def _closest_on_triangle(p: Vec[3, Float], q: Vec[3, Float], r: Vec[3, Float], x
     d4 = dot(pr, qx)
     if d3 > Float(0.0) and d4 <= d3:
         return Vec[2, Float](Float(0.0), Float(1.0))
+    along_q = dot(pq, pq)
+    along_r = dot(pr, pr)
+    between = dot(pq, pr)
+    longer = max(along_q, along_r)
+    # As here a height of a sixth of the longer side.
+    if along_q * along_r - between * between < Float(0.03125) * longer * longer:
+        return _closest_on_thin_triangle(p, q, r, x)
     c = d1 * d4 - d3 * d2
     if c < Float(0.0) and d1 >= Float(0.0) and d3 <= Float(0.0):
         v = d1 / (d1 - d3)

@@ -1,7 +1,7 @@
 //! What do the bytes look like that an id points to? The host structs of Warp 1.19, byte for byte:
 //! `native/bvh.h`, `mesh.h`, `solid_angle.h`, `hashgrid.h`, `texture.h`. Pointers are `u64`
-//! addresses, padding is written out, and each offset is asserted. `src/codegen/engines/` builds the
-//! same in C; [`crate::abi::ENGINE_LAYOUT`] counts changes.
+//! addresses, padding is written out, and each offset is asserted. `src/codegen/engines/` builds
+//! the same in C; [`crate::abi::ENGINE_LAYOUT`] counts changes.
 
 use std::mem::offset_of;
 use std::str::FromStr;

@@ -203,6 +203,34 @@ fn closest_points_are_the_closest() {
     }
 }
 
+/// Areas of thin triangles are small differences of large numbers.
+#[test]
+fn thin_triangles_have_closest_points() {
+    let (mut made, mut launches) = (Vec::new(), Vec::new());
+    for seed in scenes() {
+        let mut random = Random(seed ^ 0x7e41);
+        let scene = Scene::needles(&mut random);
+        let x: Vec<V3> = (0..QUERIES).map(|_| scene.query(&mut random)).collect();
+        launches.push(vec![
+            mesh(&scene, 2, 0),
+            vectors("x", &x),
+            value("rule", "int32", json!(0)),
+            zeros("face", "int32"),
+            zeros("sign", "float32"),
+            vectors("near", &[[0.0; 3]; QUERIES]),
+        ]);
+        made.push((seed, scene, x));
+    }
+    for ((seed, scene, x), mut out) in made.into_iter().zip(Outputs::all("closest", &launches)) {
+        for (k, near) in out.floats("near").chunks_exact(3).enumerate() {
+            let (_, exact) = scene.closest(x[k]);
+            let found = search::distance(x[k], [near[0], near[1], near[2]]);
+            let size = 1.0 + exact + search::length(x[k]);
+            assert!((found - exact).abs() <= 2e-6 * size, "seed {seed}, query {k}: {found}, not {exact}");
+        }
+    }
+}
+
 #[test]
 fn signs_tell_the_inside() {
     let (mut made, mut launches) = (Vec::new(), Vec::new());

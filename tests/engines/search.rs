@@ -83,6 +83,18 @@ impl Scene {
         Scene { points, faces, closed: false }.without_slivers()
     }
 
+    /// Triangles that are up to a thousand times as long as high, each with corners of its own.
+    pub fn needles(random: &mut Random) -> Scene {
+        let mut points = Vec::new();
+        for _ in 0..100 {
+            let (a, b, off, t) = (random.vec(), random.vec(), random.vec(), random.signed().abs());
+            let height = 10.0f32.powf(-1.5 * (1.0 + random.signed().abs()));
+            points.extend([a, b, std::array::from_fn(|k| a[k] + t * (b[k] - a[k]) + height * off[k])]);
+        }
+        let faces = (0..100).map(|face| [3 * face, 3 * face + 1, 3 * face + 2]).collect();
+        Scene { points, faces, closed: false }
+    }
+
     fn lattice(random: &mut Random) -> Scene {
         let n = 4;
         let points: Vec<V3> =
