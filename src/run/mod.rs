@@ -12,6 +12,7 @@
 //! | [`race_check`] | does the order of threads show in what a launch leaves? |
 //! | [`files`] | how are arrays and results read, written and shown? |
 //! | [`program`] | what does a run get from the compiler? |
+//! | [`ptxas`] | how many registers does a thread have on a GPU? |
 //! | [`session`] | in what order does all this happen? |
 //! | `messages` | what is said of a launch? |
 //! | [`run_errors`] | what does a launch that was in error say? |
@@ -35,6 +36,7 @@ pub mod gradients;
 pub mod launch;
 mod messages;
 pub mod program;
+pub mod ptxas;
 pub mod race_check;
 pub mod run_errors;
 pub mod session;
