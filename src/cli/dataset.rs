@@ -19,6 +19,7 @@ use crate::dataset::{
 use crate::diag::render::{Format, render};
 use crate::diag::{Code, counted};
 use crate::driver::{Compilers, Timings};
+use crate::run::ptxas;
 use crate::source::SourceMap;
 
 /// Generates verified training data: kernels with their artefacts.
@@ -69,6 +70,10 @@ pub(super) struct Args {
     /// what the simulator counts of each version, and the reason in words.
     #[arg(long, conflicts_with = "no_verify")]
     optimize: bool,
+    /// Ask ptxas how many registers the threads of these versions have. It is found by `KC_PTXAS`,
+    /// or on the search path.
+    #[arg(long, requires = "optimize")]
+    ptxas: bool,
     /// Make rows of the kernels in this folder instead: of Python files under a permissive licence.
     /// kc prints what it leaves out, and why.
     #[arg(long, value_name = "DIR", conflicts_with_all = ["families", "shard", "count", "repair", "optimize", "balance"])]
@@ -165,6 +170,13 @@ enum EmitArg {
     Standalone,
     /// CUDA as people write it, with a host function.
     Idiomatic,
+    /// The same in PyTorch, in the form of KernelBench, for some families; only where it is asked
+    /// for, as the next two.
+    Torch,
+    /// A Triton kernel and the function that launches it.
+    Triton,
+    /// A Numba kernel and the function that launches it.
+    Numba,
     Adjoint,
     Llvm,
     Ptx,
@@ -226,10 +238,19 @@ fn options(args: &Args) -> Result<Options> {
         llvm: has(DeviceArg::Cuda) && wants(EmitArg::Llvm),
         ptx: has(DeviceArg::Cuda) && wants(EmitArg::Ptx),
         verify: !args.no_verify,
+        torch: args.emit.contains(&EmitArg::Torch),
+        triton: args.emit.contains(&EmitArg::Triton),
+        numba: args.emit.contains(&EmitArg::Numba),
         lean: args.emit.contains(&EmitArg::Sft),
     };
     let sorted =
         |list: &[String]| list.iter().cloned().collect::<std::collections::BTreeSet<_>>().into_iter().collect();
+    let ptxas = match args.ptxas {
+        true => Some(ptxas::release().ok_or_else(|| {
+            fail(Code::E1404, "`--ptxas` asks ptxas, and neither `KC_PTXAS` nor the search path leads to one")
+        })?),
+        false => None,
+    };
     let options = Options {
         rows: args.count,
         shard_rows: args.shard_rows,
@@ -242,6 +263,7 @@ fn options(args: &Args) -> Result<Options> {
         excluded: Grams::read(&args.exclude)?.digest(),
         repair: args.repair,
         optimize: args.optimize,
+        ptxas,
         mutants: if args.no_verify { 0 } else { args.mutants },
         parquet: args.format.contains(&FileFormat::Parquet),
         jsonl: args.format.contains(&FileFormat::Jsonl),
@@ -262,7 +284,7 @@ fn missing(text: EmitArg, args: &Args) -> Option<&'static str> {
             Some(DeviceArg::Cuda)
         }
         EmitArg::Host => Some(DeviceArg::Cpu),
-        EmitArg::Adjoint | EmitArg::Sft | EmitArg::Compiler => None,
+        EmitArg::Adjoint | EmitArg::Torch | EmitArg::Triton | EmitArg::Numba | EmitArg::Sft | EmitArg::Compiler => None,
     };
     match text {
         _ if device.is_some_and(|device| !args.device.contains(&device)) => Some("`--device` leaves its device out"),

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 use super::artefacts::{self, Compiled};
+use super::launch::TILE_THREADS;
 use super::plan::{Content, Extent, Given, Plan, Step};
 use super::sample::Sample;
 use super::standalone;
@@ -32,9 +33,6 @@ static int div_up(int a, int b) { return (a + b - 1) / b; }
 
 /// Threads of a block along the axes of a grid of one, two and three dimensions.
 const BLOCKS: [&[u32]; 3] = [&[256], &[16, 16], &[8, 8, 4]];
-
-/// Threads of a block that works on tiles, as in the host programs of Python.
-const TILE_THREADS: u32 = 64;
 
 /// The file. `from_end`: an index was negative when the program ran. None: a kernel has no text
 /// with pointers (arrays in structs), its tiles ask the launch for memory, or the program is not of

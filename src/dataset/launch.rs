@@ -41,6 +41,9 @@ impl Scale {
 /// The threads of a block of a launch.
 pub const BLOCK_DIM: u32 = 256;
 
+/// Threads of a block that works on tiles, in the host programs.
+pub const TILE_THREADS: u32 = 64;
+
 /// The threads of a block in each dimension where launches of a rank are rounded up: 32 together.
 pub fn block(rank: usize) -> Vec<u32> {
     [&[32][..], &[4, 8], &[2, 4, 4]][rank.clamp(1, 3) - 1].to_vec()

@@ -101,6 +101,13 @@ pub struct Emit {
     pub ptx: bool,
     /// Whether programs are run and their gradients checked.
     pub verify: bool,
+    /// The same in other languages, which only those get who ask for it.
+    #[serde(default)]
+    pub torch: bool,
+    #[serde(default)]
+    pub triton: bool,
+    #[serde(default)]
+    pub numba: bool,
     /// Without what models that write programs are not trained with: arrays and sketches.
     #[serde(default)]
     pub lean: bool,
@@ -116,6 +123,9 @@ impl Emit {
         llvm: true,
         ptx: true,
         verify: true,
+        torch: false,
+        triton: false,
+        numba: false,
         lean: false,
     };
 }
@@ -146,6 +156,9 @@ pub struct Options {
     /// Whether they come with the slow programs that they were made of, in `optimize`.
     #[serde(default)]
     pub optimize: bool,
+    /// The release of ptxas that says how many registers their threads have; None: it is not asked.
+    #[serde(default)]
+    pub ptxas: Option<String>,
     /// Changed programs that the checks of each row have to notice ([`mutants`]).
     #[serde(default)]
     pub mutants: u32,

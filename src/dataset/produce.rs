@@ -21,6 +21,7 @@ use super::sample::Sample;
 use super::{Config, Options, Result, fail, near, optimize, record, repair};
 use crate::diag::{Code, Diagnostics};
 use crate::driver::{self, Compiler, Compilers, Timings};
+use crate::run::ptxas;
 use crate::source::FileId;
 use crate::syntax::{self, ast::Parsed};
 
@@ -48,6 +49,10 @@ impl Source {
         let grams = Grams::read(&options.exclude)?;
         if grams.digest() != options.excluded {
             return Err(fail(Code::E1402, "the folders of `--exclude` hold other texts than when the set was begun"));
+        }
+        if options.ptxas.is_some() && options.ptxas != ptxas::release() {
+            let release = options.ptxas.as_deref().unwrap_or_default();
+            return Err(fail(Code::E1402, format!("the set was begun with ptxas {release}, which is not there now")));
         }
         let Some(from) = &options.from else {
             return Ok(Source { programs: Programs::Families(options.algorithms()?), grams });

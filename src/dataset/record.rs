@@ -20,7 +20,7 @@ use crate::syntax::ast::Parsed;
 
 /// Version of the columns, and of how rows are chosen: sets of different versions are not continued
 /// or joined.
-pub const SCHEMA: u32 = 12;
+pub const SCHEMA: u32 = 13;
 
 /// The licence of generated rows.
 pub const LICENSE: &str = "CC0-1.0";
@@ -143,6 +143,11 @@ fn row(
     row.set("cuda_backward", texts.cuda_backward);
     row.set("cuda_standalone", texts.standalone);
     row.set("cuda_idiomatic", texts.idiomatic);
+    let emit = options.emit;
+    let wanted = [("torch_source", emit.torch), ("triton_source", emit.triton), ("numba_source", emit.numba)];
+    for (n, (name, _)) in wanted.into_iter().enumerate().filter(|(_, (_, is_wanted))| *is_wanted) {
+        row.set(name, meaning.translations.get(n).cloned());
+    }
     row.set("adjoint_source", texts.adjoint);
     row.set("llvm_ir_host", texts.llvm_host);
     row.set("llvm_ir_nvptx", texts.llvm_nvptx);

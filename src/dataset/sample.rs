@@ -28,6 +28,8 @@ pub struct Meaning {
     pub level: usize,
     /// What its text says and its code does not do.
     pub false_claim: Option<String>,
+    /// The same in PyTorch, Triton and Numba; empty where there is no such text.
+    pub translations: Vec<String>,
     /// The licence of its row.
     pub licence: &'static str,
     /// Who wrote it: `family`, the library of algorithms; `from`, somebody whose folder was read.

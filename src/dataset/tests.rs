@@ -19,6 +19,7 @@ pub fn options(rows: u64) -> Options {
         excluded: 0,
         repair: false,
         optimize: false,
+        ptxas: None,
         mutants: 4,
         parquet: true,
         jsonl: true,

@@ -179,6 +179,8 @@ impl Parents {
         let reason = match parent {
             None => "there is no row of its program",
             Some((id, _)) if *id != text(row, "parent_id") => "`parent_id` is not the row of its program",
+            // The versions of a ladder are programs of their own.
+            Some(_) if !row["ladder"].is_null() => return None,
             Some((_, program)) if *program != identity::hash64(text(row, column).as_bytes()) => {
                 &format!("`{column}` is not the program of its parent")
             }
@@ -203,7 +205,10 @@ impl Sides {
     /// The program of a row beside is in the split of its parent.
     fn compare_beside(&self, entry: &super::store::Entry, row: &Value, report: &mut Report) {
         let keys = self.keys(&text(row, entry.config().program()));
-        if keys.is_empty() || keys.iter().any(|key| self.owners.get(key).is_none_or(|split| *split != entry.split)) {
+        // The kernels of a ladder need not be in any program.
+        let is_own = !row["ladder"].is_null();
+        let is_elsewhere = |key: &u64| self.owners.get(key).map_or(!is_own, |split| *split != entry.split);
+        if keys.is_empty() || keys.iter().any(is_elsewhere) {
             let reason = "its program is in another split".to_string();
             report.faults.push(Fault { file: entry.path.clone(), row: text(row, "id"), reason });
         }

@@ -5,6 +5,7 @@ use super::facts::Usage;
 use super::library::{Kind, Role};
 use super::program::{Built, Draft, Run, Sections};
 use super::{code, dialect, facts, forms, print};
+use crate::dataset::launch::TILE_THREADS;
 use crate::dataset::reference::{LEAST_SCALE, OF_SCALE, RELATIVE};
 
 /// A function that compares an array with what is expected in it.
@@ -213,7 +214,7 @@ impl Main<'_> {
             };
             self.line(match function.body.iter().any(|line| line.contains("wp.tile_")) {
                 true => format!(
-                    "wp.launch_tiled({}, dim=[{}], {args}, block_dim=64)",
+                    "wp.launch_tiled({}, dim=[{}], {args}, block_dim={TILE_THREADS})",
                     function.name,
                     function.dims.join(", ")
                 ),
@@ -308,6 +309,7 @@ fn dtype(ty: &str) -> &'static str {
         "int" | "vec2i" | "vec3i" | "vec4i" => "np.int32",
         "bool" => "np.bool_",
         "uint8" => "np.uint8",
+        "float16" => "np.float16",
         "uint32" => "np.uint32",
         _ if dialect::narrow(ty) != ty => "np.float64",
         _ => "np.float32",

@@ -19,6 +19,20 @@
 //! def reference():               the same in plain Python: `np.` and `math.` and loops
 //! ```
 //!
+//! In `ladders.py` an entry is an algorithm in several versions, from slow to fast: what comes
+//! before the first `#=` is of all of them.
+//!
+//! ```text
+//! # with: tiled_matmul, dense_layer      the families whose programs it goes with
+//! #= start                               a version: its arrays, if they are others, and kernels
+//! #= half-storage: the reason ...        the next one, and what makes it faster
+//! # - x__half: float16[n] ...            takes the place of `x` in this version
+//! ```
+//!
+//! In `translations_*.py` an entry has the texts of a family in other languages, behind
+//! `# --- torch`, `# --- triton` and `# --- numba`, with the names that the family has for its
+//! arrays and numbers.
+//!
 //! Parameters are not written down: a kernel or a reference has those arrays and numbers that it
 //! names. What can be said in a kernel's body besides Python is reported in [`vary`](super::vary).
 
@@ -46,6 +60,17 @@ pub struct Family {
     /// or number.
     pub run: Vec<(&'static str, Vec<(&'static str, &'static str)>)>,
     pub functions: Vec<Function>,
+}
+
+/// An algorithm in several versions, each faster than the one before.
+#[derive(Debug)]
+pub struct Ladder {
+    /// With the kernels of all versions, whose names end in [`VERSION`] and a number.
+    pub family: Family,
+    /// The families whose programs it goes with.
+    pub with: Vec<&'static str>,
+    /// What makes each version of the one before, and why it is faster.
+    pub changes: Vec<(&'static str, &'static str)>,
 }
 
 /// A number that extents are made of.
@@ -108,6 +133,56 @@ pub fn find(name: &str) -> Option<&'static Family> {
     families().iter().find(|family| family.name == name)
 }
 
+/// The ways of programs from slow to fast.
+pub fn ladders() -> &'static [Ladder] {
+    static ALL: OnceLock<Vec<Ladder>> = OnceLock::new();
+    ALL.get_or_init(|| {
+        let text = FILES.iter().find(|(subject, _)| *subject == LADDERS).map_or("", |(_, text)| text);
+        text.split("# === ").skip(1).map(ladder).collect()
+    })
+}
+
+/// The texts of an algorithm in PyTorch, Triton and Numba, by the names of its entry; None: it has
+/// none.
+pub fn translations(name: &str) -> Option<Vec<&'static str>> {
+    let files = FILES.iter().filter(|(subject, _)| subject.starts_with(TRANSLATIONS));
+    let entry = files.flat_map(|(_, text)| text.split("# === ")).find(|entry| entry.lines().next() == Some(name))?;
+    let mut parts = entry.split("\n# --- ");
+    parts.next();
+    let text_of = |part: &'static str| part.split_once('\n').map_or("", |(_, text)| text);
+    Some(parts.map(text_of).collect())
+}
+
+/// The files whose entries no program of a set is of.
+const LADDERS: &str = "ladders";
+const TRANSLATIONS: &str = "translations";
+
+/// What the names of the functions of a version end in, before its number.
+pub const VERSION: &str = "__v";
+
+fn ladder(text: &'static str) -> Ladder {
+    let mut parts = text.split("\n#= ");
+    let common = parts.next().unwrap_or_default();
+    let with = common.lines().find_map(|line| after(line, "# with:")).unwrap_or_default();
+    let mut out =
+        Ladder { family: family(LADDERS, common), with: with.split(',').map(str::trim).collect(), changes: Vec::new() };
+    let references = std::mem::take(&mut out.family.functions);
+    out.family.run.clear();
+    for (n, part) in parts.enumerate() {
+        let version = family(LADDERS, part);
+        out.changes.push(version.name.split_once(": ").unwrap_or((version.name, "")));
+        out.family.roles.extend(version.roles);
+        out.family.functions.extend(
+            version
+                .functions
+                .into_iter()
+                .map(|function| Function { name: format!("{}{VERSION}{n}", function.name), ..function }),
+        );
+    }
+    out.family.functions.extend(references);
+    out
+}
+
 fn all() -> &'static (Vec<Family>, Vec<Family>) {
     static ALL: OnceLock<(Vec<Family>, Vec<Family>)> = OnceLock::new();
     ALL.get_or_init(|| {
@@ -115,7 +190,11 @@ fn all() -> &'static (Vec<Family>, Vec<Family>) {
             let subject = *subject;
             text.split("# === ").skip(1).map(move |entry| family(subject, entry)).collect::<Vec<_>>()
         };
-        FILES.iter().flat_map(entries).partition(|family| family.subject != "companions")
+        FILES
+            .iter()
+            .filter(|(subject, _)| *subject != LADDERS && !subject.starts_with(TRANSLATIONS))
+            .flat_map(entries)
+            .partition(|family| family.subject != "companions")
     })
 }
 

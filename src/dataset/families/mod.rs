@@ -12,6 +12,8 @@
 //! | [`program`] | what becomes of an algorithm and what goes with it? |
 //! | [`batch`] | how does an algorithm of one system become one of many? |
 //! | [`fuse`] | when is a small kernel a part of another one? |
+//! | [`ladders`](mod@ladders) | how does a program become faster, step by step? |
+//! | [`translations`] | what does the same in other languages? |
 //! | [`dialect`] | which types and spellings does a program use? |
 //! | [`facts`] | what does the code do with its arrays, threads and borders? |
 //! | [`claims`] | does the text say something that the code does not do? |
@@ -33,14 +35,17 @@ mod facts;
 mod forms;
 mod fuse;
 mod host;
+mod ladders;
 pub mod library;
 mod names;
 mod print;
 mod program;
+mod translations;
 mod vary;
 mod words;
 
-pub use library::{Family, families, find};
+pub use ladders::{Rung, versions};
+pub use library::{Family, Ladder, families, find, ladders};
 pub use program::sample;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 
 use super::library::{Kind, Role};
-use super::program::Draft;
+use super::program::{Draft, HALF};
 use super::{code, facts, words};
 use crate::dataset::random::Random;
 
@@ -72,6 +72,7 @@ impl Draft {
             let is_short = role.name.len() <= 3 || stem.len() <= 2;
             // A constant of the module is known by its name.
             !self.constants.contains(&role.name)
+                && !role.name.ends_with(HALF)
                 && !["dt", "dx", "dy", "dz"].contains(&role.name.as_str())
                 && (role.name.to_lowercase() == role.name || role.name.len() == 1)
                 && (is_short && random.chance(92) || !role.name.contains('_') && random.chance(70))

@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use super::facts::{self, Usage};
 use super::forms::{Form, STEPS, swapped};
-use super::library::{self, Family, Function, Kind, Role, Size, extent};
+use super::library::{self, Family, Function, Kind, Ladder, Role, Size, extent};
 use super::vary::Choices;
-use super::{ask, batch, claims, code, dialect, fuse, host, print, words};
-use crate::dataset::plan::{Content, Given, Param, Plan, Step, Symbol};
+use super::{ask, batch, claims, code, dialect, fuse, host, print, translations, words};
+use crate::dataset::plan::{Content, Extent, Given, Param, Plan, Step, Symbol};
 use crate::dataset::random::Random;
 use crate::dataset::record::LICENSE;
 use crate::dataset::sample::{Meaning, Sample};
@@ -81,6 +81,7 @@ pub struct Style {
     pub level: usize,
 }
 
+#[derive(Clone)]
 pub struct Draft {
     pub name: String,
     pub title: String,
@@ -98,6 +99,8 @@ pub struct Draft {
     pub style: Style,
     pub form: Form,
     pub seed: usize,
+    /// What is said of it elsewhere, by the names of its things.
+    pub notes: Vec<String>,
 }
 
 /// The parts of a host program, line by line.
@@ -130,6 +133,7 @@ pub fn sample(seed: u64, number: u64, families: &[&'static Family]) -> Sample {
             level: draft.style.level,
             tasks: ask::tasks(&draft, &meanings),
             false_claim: claims::first(&draft),
+            translations: translations::of(family, &draft),
             licence: LICENSE,
             mode: "family",
         },
@@ -150,7 +154,21 @@ pub fn drafted(seed: u64, number: u64, families: &[&'static Family]) -> (&'stati
         shuffle(&mut all, &mut random);
         meanings.extend(all.into_iter().find_map(|companion| parts.attach(companion, &mut random)));
     }
-    (family, parts.draft(&mut random), meanings)
+    if meanings.len() == 1 {
+        let texts = library::translations(family.name).unwrap_or_default();
+        parts.notes = texts.into_iter().map(str::to_string).collect();
+    }
+    (family, parts.draft(true, &mut random), meanings)
+}
+
+/// The versions of a ladder in one program: all have the same names.
+pub fn all_versions(seed: u64, number: u64, ladder: &'static Ladder) -> Draft {
+    let mut random = Random::new(seed, number);
+    let mut parts = Parts::of(&ladder.family);
+    let kernels = ladder.family.functions.iter().filter(|function| function.kind == Kind::Kernel);
+    parts.runs = kernels.map(|function| Run { kernel: function.name.clone(), bound: Vec::new() }).collect();
+    parts.notes = ladder.changes.iter().map(|(_, reason)| reason.to_string()).collect();
+    parts.draft(false, &mut random)
 }
 
 /// A function before any choice, with its lines and extents.
@@ -164,6 +182,7 @@ struct Parts {
     /// With their lines and extents: companions have those of the algorithm.
     functions: Vec<Part>,
     runs: Vec<Run>,
+    notes: Vec<String>,
 }
 
 impl Parts {
@@ -175,7 +194,8 @@ impl Parts {
             bound: bound.iter().map(|(a, b)| (a.to_string(), b.to_string())).collect(),
         };
         let (sizes, roles) = (family.sizes.clone(), family.roles.clone());
-        Parts { family, sizes, roles, functions, runs: family.run.iter().map(run).collect() }
+        let runs = family.run.iter().map(run).collect();
+        Parts { family, sizes, roles, functions, runs, notes: Vec::new() }
     }
 
     fn is_taken(&self, name: &str) -> bool {
@@ -327,9 +347,10 @@ impl Parts {
         true
     }
 
-    /// What becomes of them when all choices are made.
-    fn draft(self, random: &mut Random) -> Draft {
-        let Parts { family, sizes, mut roles, functions, runs } = self;
+    /// What becomes of them when all choices are made. `is_free`: what an array looks like is one
+    /// of them.
+    fn draft(self, is_free: bool, random: &mut Random) -> Draft {
+        let Parts { family, sizes, mut roles, functions, runs, notes } = self;
         let sized = random.chance(24);
         let style = Style {
             brackets: random.chance(78),
@@ -420,21 +441,28 @@ impl Parts {
             style,
             form: Form::Function,
             seed: random.below(100),
+            notes,
         };
-        if random.chance(12) {
+        if is_free && random.chance(12) {
             batch::batch(&mut draft, random);
         }
-        dialect::speak(&mut draft, random);
+        if is_free {
+            dialect::speak(&mut draft, random);
+        }
         // Nobody agrees on the order of parameters of a kind.
         if random.chance(50) {
             shuffle(&mut draft.roles, random);
         }
-        draft.flatten(random);
+        if is_free {
+            draft.flatten(random);
+        }
         draft.numbers(random);
         draft.rename(random);
         draft.shapes(random);
         draft.parameters();
-        draft.form = Form::draw(&draft, random);
+        if is_free {
+            draft.form = Form::draw(&draft, random);
+        }
         draft
     }
 }
@@ -485,6 +513,9 @@ pub fn writes(line: &str, array: &str) -> bool {
         atomic || tile || stored
     })
 }
+
+/// The end of the name of an array that takes the place of another one, in half precision.
+pub const HALF: &str = "__half";
 
 /// So many of 100 programs have their arrays of several dimensions as one.
 const FLAT: u32 = 4;
@@ -598,6 +629,15 @@ impl Draft {
             swap(array);
         }
         self.bundled.iter_mut().for_each(swap);
+        for note in &mut self.notes {
+            let lines: Vec<String> = note.split('\n').map(|line| code::replace(line, from, to)).collect();
+            *note = lines.join("\n");
+        }
+        // What takes the place of an array has its name.
+        let half = format!("{from}{HALF}");
+        if self.role(&half).is_some() {
+            self.replace(&half, &format!("{to}{HALF}"));
+        }
     }
 
     /// A kernel may ask an array for its extents instead of getting them as numbers.
@@ -668,7 +708,7 @@ impl Draft {
 }
 
 /// The launches of a draft.
-fn plan(draft: &Draft, text: String) -> Plan {
+pub fn plan(draft: &Draft, text: String) -> Plan {
     let mut symbols: Vec<Symbol> = Vec::new();
     let step =
         |function: &Built, kernel: String, dims: &[String], bound: &[(String, String)], symbols: &mut Vec<Symbol>| {
@@ -681,11 +721,13 @@ fn plan(draft: &Draft, text: String) -> Plan {
                 ty: print::annotation(draft, name, function.kind == Kind::Reference),
                 given: number(name).unwrap_or_else(|| given(draft, name, symbols)),
             };
+            // The last index of a thread may be that in its block: one block along it.
+            let lanes = (function.threads.len() == dims.len() + 1).then_some(Extent::Fixed(1));
             let block = function.is_guarded.then(|| crate::dataset::launch::block(dims.len()));
             Step {
                 kernel,
                 params: function.params.iter().map(|name| param(name, symbols)).collect(),
-                dims: dims.iter().map(|dim| extent(dim, symbols, &draft.sizes)).collect(),
+                dims: dims.iter().map(|dim| extent(dim, symbols, &draft.sizes)).chain(lanes).collect(),
                 block: block.filter(|_| !dims.is_empty()),
                 bound: bound.to_vec(),
             }

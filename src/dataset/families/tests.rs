@@ -267,3 +267,31 @@ fn launches_pass_their_own_numbers() {
     assert_eq!(strides, (0..9).map(|n| Some(1 << n)).collect::<Vec<_>>());
     assert!(!plan.text.contains("stride = "), "{}", plan.text);
 }
+
+/// Texts in other languages have the names of their programs, and not those of the library.
+#[test]
+fn translations_have_the_names_of_their_programs() {
+    let mut told = 0;
+    for family in families() {
+        let Some(texts) = super::library::translations(family.name) else { continue };
+        assert_eq!(texts.len(), 3, "{}", family.name);
+        let (mut has, mut renamed) = (false, false);
+        for number in 0..12 {
+            let made = sample(5, number, &[family]);
+            let [torch, triton, numba] = made.meaning.translations.as_slice() else { continue };
+            assert!(torch.contains("class Model") && triton.contains("@triton.jit") && numba.contains("@cuda.jit"));
+            (has, renamed) = (true, renamed || torch != texts[0]);
+            for param in made.plan.steps.iter().flat_map(|step| &step.params) {
+                let is_array = matches!(param.given, Given::Array { .. });
+                assert!(
+                    !is_array || super::code::mentions(&numba.replace('\n', " "), &param.name),
+                    "{numba}\n{}",
+                    param.name
+                );
+            }
+        }
+        assert!(has, "{}: no program has its translations", family.name);
+        told += usize::from(renamed);
+    }
+    assert!(told >= 12, "{told} families have a translation in other names");
+}

@@ -188,6 +188,7 @@ fn sample(kernel: &Function, plan: super::plan::Plan, place: &str, licence: &'st
             tasks,
             level: 2,
             false_claim: None,
+            translations: Vec::new(),
             licence,
             mode: "from",
         },

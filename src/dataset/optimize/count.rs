@@ -17,6 +17,8 @@ use crate::ir::interp;
 use crate::run::args::Arguments;
 use crate::run::devices::{Executable, Job, Trial, sim};
 use crate::run::launch::Direction;
+use crate::run::ptxas;
+use crate::sim::Measured;
 
 /// Threads of a launch that is counted: enough for all that differs between few and many.
 const THREADS: u64 = 4096;
@@ -30,13 +32,37 @@ pub struct Course<'a> {
     pub step: &'a Step,
     pub seed: u64,
     pub compiler: &'a Compiler,
+    /// Whether registers are asked of ptxas.
+    pub has_ptxas: bool,
 }
 
 /// A version that was counted.
 pub struct Counted {
     pub cuda: Option<String>,
-    pub threads: Vec<u32>,
+    /// The threads of each launch, along its dimensions.
+    pub launches: Vec<Vec<u32>>,
     pub perf: Perf,
+    /// Of a thread, by ptxas: those of the kernel that needs most.
+    pub registers: Option<u32>,
+    /// Bytes of shared memory of a block, of the kernel that needs most.
+    pub shared: u32,
+}
+
+/// The registers that ptxas gives a thread; None: it is not there.
+pub fn registers(counted: &[Measured]) -> Option<u32> {
+    let arch = artefacts::arch()?.name;
+    let of = |one: &Measured| ptxas::registers(&one.text.as_ref()?.ptx, &one.entry, arch);
+    counted.iter().map(of).collect::<Option<Vec<u32>>>()?.into_iter().max()
+}
+
+pub fn shared(counted: &[Measured]) -> u32 {
+    counted.iter().map(|one| one.shared_bytes).max().unwrap_or_default()
+}
+
+/// The CUDA text of all kernels.
+pub fn cuda_text(compiled: &Compiled) -> Option<String> {
+    let emit = Emit { cuda: true, ..Emit::default() };
+    artefacts::texts(compiled, emit, &mut Timings::default()).ok()?.cuda_forward
 }
 
 impl Course<'_> {
@@ -99,9 +125,9 @@ impl Course<'_> {
             return None;
         }
         let perf = perf::of_launches(&report.counted, bounds.size)?;
-        let emit = Emit { cuda: true, ..Emit::default() };
-        let cuda = artefacts::texts(version, emit, &mut Timings::default()).ok()?.cuda_forward;
-        Some(Counted { cuda, threads: size.threads, perf })
+        let registers = if self.has_ptxas { registers(&report.counted) } else { None };
+        let (cuda, shared) = (cuda_text(version), shared(&report.counted));
+        Some(Counted { cuda, launches: vec![size.threads], perf, registers, shared })
     }
 
     /// The size at which the launch has so many threads: its axes grow together. None: they are

@@ -28,7 +28,7 @@ pub fn turns(kernel: &str, versions: &[Version], random: &mut Random) -> Vec<Str
             0 => format!("{ask}\n\n{}\n\n{counters}", block(&slow.text)),
             _ => format!("{more}\n\n{counters}"),
         });
-        let reason = fast.change.as_ref().map_or("", |change| change.note.as_str());
+        let reason = fast.change.as_ref().map_or("", |change| change.reason.as_str());
         let mut letters = reason.chars();
         let first = letters.next().map_or(String::new(), |letter| letter.to_uppercase().collect());
         out.push(format!("{first}{}.\n\n{}", letters.as_str(), block(&fast.text)));
@@ -36,11 +36,33 @@ pub fn turns(kernel: &str, versions: &[Version], random: &mut Random) -> Vec<Str
     out
 }
 
+/// The threads of the launches of a version.
+pub fn launches(version: &Version, times: &str, and: &str) -> String {
+    let one = |threads: &Vec<u32>| threads.iter().map(u32::to_string).collect::<Vec<_>>().join(times);
+    version.counted.launches.iter().map(one).collect::<Vec<_>>().join(and)
+}
+
 /// What the simulator counted, in words.
-fn counters(kernel: &str, version: &Version) -> String {
+pub fn counters(kernel: &str, version: &Version) -> String {
+    let mut more = String::new();
+    match version.metric("atomic_requests") {
+        0 => {}
+        1 => more += ", 1 of atomics",
+        requests => more += &format!(", {requests} of atomics"),
+    }
+    if version.counted.shared > 0 {
+        more += &format!(", {} bytes of shared memory in a block", version.counted.shared);
+    }
+    if let Some(registers) = version.counted.registers {
+        more += &format!(", {registers} registers of a thread");
+    }
+    let launched = match version.counted.launches.len() {
+        1 => String::new(),
+        launches => format!("{launches} launches, "),
+    };
     format!(
-        "`{kernel}` on {} threads: {} instructions of warps, {} requests to load and {} to store, {} sectors of 32 bytes in global memory.",
-        version.counted.threads.iter().map(u32::to_string).collect::<Vec<_>>().join(" x "),
+        "`{kernel}` on {launched}{} threads: {} instructions of warps, {} requests to load and {} to store{more}, {} sectors of 32 bytes in global memory.",
+        launches(version, " x ", ", then "),
         version.metric("warp_insts"),
         version.metric("load_requests"),
         version.metric("store_requests"),

@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 
-use super::super::families;
 use super::super::plan::Step;
 use super::super::repair::sites::{self, Sites};
+use super::super::{families, splits};
 use super::slowings::slowings;
 use super::*;
 
@@ -85,4 +85,70 @@ fn programs_of_the_library_become_faster() {
     }
     let wanted = ["accumulate-in-register", "coalesce-axes", "load-once", "thread-per-element"];
     assert!(wanted.iter().all(|kind| kinds.contains(*kind)), "{kinds:?}");
+}
+
+/// Each ladder, in two persons' words: every version leaves what its reference computes, on the
+/// host, on the interpreter and on the simulator, and gains.
+#[test]
+fn ladders_are_right_and_gain() {
+    let (options, compiler) = (super::super::tests::options(1), Compiler::default());
+    let wanted = std::env::var("KC_FAMILY").ok();
+    let mut kinds = BTreeSet::new();
+    let mut wrong = Vec::new();
+    for ladder in families::ladders().iter().filter(|one| wanted.as_ref().is_none_or(|name| name == one.family.name)) {
+        for number in 0..2 {
+            match ladder::versions(ladder, 7, number, &options, &compiler) {
+                Ok(versions) => {
+                    assert!(versions[0].change.is_none() && versions.len() > 1, "{}", ladder.family.name);
+                    let threads = versions.iter().map(|version| version.counted.perf.threads).max().unwrap_or_default();
+                    assert!(threads >= 4096, "{}: {threads} threads", ladder.family.name);
+                    kinds.extend(versions.iter().filter_map(|version| version.change.as_ref()).map(|one| one.kind));
+                    if wanted.is_some() {
+                        versions
+                            .iter()
+                            .for_each(|version| println!("{}\n{}", version.text, talk::counters("k", version)));
+                    }
+                }
+                Err(message) => wrong.push(format!("{}: {message}", ladder.family.name)),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    for kind in ["tile-in-shared-memory", "sums-private-to-a-block", "fuse-kernels", "half-storage", "coalesce-axes"] {
+        assert!(wanted.is_some() || kinds.contains(kind), "{kinds:?}");
+    }
+}
+
+/// No version of a ladder has a kernel that programs of another split have, and all families that
+/// it goes with are of its split.
+#[test]
+fn ladders_keep_to_their_split() {
+    let keys = |text: &str| splits::keys(&sites::parse(text));
+    let mut owners = std::collections::BTreeMap::new();
+    for family in families::families() {
+        for number in 0..3 {
+            for key in keys(&families::sample(5, number, &[family]).plan.text) {
+                owners.entry(key).or_insert((family.split, family.name));
+            }
+        }
+    }
+    let (mut met, mut wrong) = (0, BTreeSet::new());
+    for ladder in families::ladders() {
+        for with in &ladder.with {
+            let split = families::find(with).map(|family| family.split);
+            assert_eq!(split, Some(ladder.family.split), "{} with {with}", ladder.family.name);
+        }
+        for rung in (0..3).flat_map(|number| families::versions(5, number, ladder)) {
+            for key in keys(&rung.plan.text) {
+                if let Some((split, family)) = owners.get(&key) {
+                    met += 1;
+                    if *split != ladder.family.split {
+                        wrong.insert(format!("{}: {} has a kernel of {family}", ladder.family.name, rung.change));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert!(met > 0, "no kernel of a ladder is one of a program: the keys are others");
 }

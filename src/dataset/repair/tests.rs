@@ -24,6 +24,7 @@ fn options() -> Options {
         mutants: 0,
         repair: true,
         optimize: false,
+        ptxas: None,
         parquet: true,
         jsonl: true,
         version: "0".to_string(),

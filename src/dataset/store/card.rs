@@ -61,7 +61,7 @@ pub fn readme(store: &Store, stats: &Value) -> String {
                 store.rows_in(config)
             ),
             Config::Optimize => format!(
-                "\n## Columns of `optimize`\n\n{} programs on their way from slow to fast: `versions` has the slow one first, and the program of the row `parent_id` last, each with what the simulator counts of its first kernel at 4,096 threads or more.\n\n",
+                "\n## Columns of `optimize`\n\n{} programs on their way from slow to fast: `versions` has the slow one first, and the program of the row `parent_id` last, each with what the simulator counts of its first kernel at 4,096 threads or more. Where `ladder` is not null, they are programs of their own, and all their kernels are counted.\n\n",
                 store.rows_in(config)
             ),
         };
@@ -87,7 +87,7 @@ pub fn readme(store: &Store, stats: &Value) -> String {
         out += "\n## What is true of every row of `repair`\n\n- kc gives the `diagnostics` for `buggy_source`; for the classes syntax, type and shape there is an error among them.\n- Semantic: at the launch in `witness_input` the interpreter finds other numbers than for `fixed_source`, no index out of bounds and no race. Race: two threads store to one element there, or the order of the threads shows; `missing-barrier` is a fault of `buggy_cuda` alone, which the simulator finds. Bounds: an index leaves its array there.\n- Gradient: kc refuses the gradient or warns of it, as it does not for `fixed_source`; where there is one, it differs at the launch and the adjoints in `witness_input`.\n- `unified_diff` makes `fixed_source` of `buggy_source`. A row is in the split of its program.\n";
     }
     if options.optimize {
-        out += "\n## What is true of every row of `optimize`\n\n- All versions leave the same in their arrays, at three sizes, on the interpreter; none has a race.\n- Each change lowers a counter by at least a fifth (`gain` is of all together), and raises neither instructions nor sectors by a tenth.\n- `unified_diff` makes `fast_source` of `slow_source`. A row is in the split of its program.\n";
+        out += "\n## What is true of every row of `optimize`\n\n- All versions leave the same in their arrays, at three sizes, on the interpreter; none has a race.\n- Each change lowers a counter by at least a fifth (`gain` is of all together), and does not raise sectors by a tenth; nor instructions, where `ladder` is null.\n- `unified_diff` makes `fast_source` of `slow_source`. A row is in the split of its program.\n";
     }
     let tally = store.tally();
     out += &format!(
