@@ -5,9 +5,9 @@
 
 The kernels are those of `tests/suite/kernels.py`, `benches/kernels/tiles.py` and `benches/kernels/tiles_gpu.py` (products of 4096 x 4096). Each runs on `kc profile` in a small launch; what it asks of each part of the GPU grows with the work
 (shared memory, instructions, atomics), the data (DRAM) or the queues of atomics, by the factors in the table. The figure is the part that
-takes longest, so that a launch takes at least so long: parts wait for each other, and ptxas makes other instructions of PTX. *In step* is
-what atomics take if all warps go through a loop at one pace. Where threads take tasks in turns, two launches say what a task takes, and
-what the end of a block takes.
+takes longest, so that a launch takes at least so long: parts wait for each other, the L2 cache has no part here, and ptxas makes other
+instructions of PTX. *In step* is what atomics take if all warps go through a loop at one pace. Where threads take tasks in turns, two
+launches say what a task takes, and what the end of a block takes; of products two lengths of the sums say what a step takes.
 """
 
 from __future__ import annotations
@@ -70,13 +70,23 @@ def cases():
     s = 128
     march = [value("w", s, "int32"), value("h", s, "int32"), array("radius", [1], 0.7), array("depth", [s, s], 0)]
     yield "sdf_march", kernels, "sdf_march", [s, s], 256, march, 8e6 / s**2, 8e6 / s**2, RESIDENT / (s**2 / 256)
-    tiles, n = HERE / "tiles.py", 128
-    matrices = [array(name, [n, n], f"random:{seed}") for seed, name in enumerate("abc")]
-    yield "gemm", tiles, "gemm", [n // 64, n // 64, 256], 256, matrices, (2048 / n) ** 3, (2048 / n) ** 2, 2048 / n
-    on_gpus, scale = HERE / "tiles_gpu.py", ((4096 / n) ** 3, (4096 / n) ** 2, 4096 / n)
-    yield "gemm_large", on_gpus, "gemm_large", [n // 128, n // 128, 256], 256, matrices, *scale
-    halves = [array(name, [n, n], f"random:{seed}", "float16" if name < "c" else "float32") for seed, name in enumerate("abc")]
-    yield "gemm_half", on_gpus, "gemm_half", [n // 64, n // 64, 128], 128, halves, *scale
+    tiles, on_gpus = HERE / "tiles.py", HERE / "tiles_gpu.py"
+
+    def product(name, source, full, tile, threads, factors="float32"):
+        """Sums of two lengths, of a part of the result: what a step of them takes, and what is done once."""
+        m = 128
+
+        def of(k):
+            shapes = {"a": [m, k], "b": [k, m], "c": [m, m]}
+            matrices = [array(x, shape, f"random:{seed}", factors if x < "c" else "float32") for seed, (x, shape) in enumerate(shapes.items())]
+            dim = [m // tile, m // tile, threads]
+            return name, source, name, dim, threads, matrices, (full / m) ** 2, full / m, full / m
+
+        return of(256), of(512), (full - 512) / 256
+
+    yield product("gemm", tiles, 2048, 64, 256)
+    yield product("gemm_large", on_gpus, 4096, 128, 256)
+    yield product("gemm_half", on_gpus, 4096, 64, 128, "float16")
     rows = 16
 
     def of_rows(name, full, *more):
@@ -138,7 +148,9 @@ def main():
                     more, in_step = parts(runs[1][n], options.gpu, work, data, queue)
                     found = {part: ms + pair[2] * (ms - found.get(part, 0.0)) for part, ms in more.items()}
                 all_found[f"{name} {entry}"] = {**found, "in step": in_step}
-                scale = f"{work:.0f}, {data:.0f}, {queue:.1f}" if len(pair) == 1 else f"{pair[2]:.0f} times the second less the first"
+                scale = f"{work:.0f}, {data:.0f}, {queue:.1f}"
+                if len(pair) > 1:
+                    scale = f"{pair[2]:.0f} times the second less the first" + (f"; {scale}" if work > 1 else "")
                 cells = " | ".join(f"{found[part]:.3f}" if part in found else "" for part in names)
                 print(f"| {name} | {entry} | {max(found.values()):.3f} | {cells} | {in_step:.3f} | {scale} |", flush=True)
     if options.json:

@@ -136,6 +136,13 @@ impl Unit {
 }
 
 impl Product {
+    /// Of four and four of the inner index in a step, thread `t` of four has `t` and `t + 4`; or
+    /// `2 t` and `2 t + 1`, where both factors are read down a column: rows of an odd number of 16
+    /// bytes then keep threads apart, as they do in the other order where rows are read.
+    pub fn in_pairs(&self) -> bool {
+        self.turned == [true, false]
+    }
+
     /// The elements of a fragment that each thread of a warp has.
     pub fn elements(&self) -> u32 {
         let [row, column, _] = self.unit.fragment();

@@ -374,8 +374,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         let ([down, across], [row, column, _]) = (product.patch(), product.unit.fragment());
         let unit = product.unit;
         let lefts: Vec<_> =
-            (0..down).map(|i| self.left(unit, left, [self.plus(first_row, i * row), l], depth, place)).collect();
-        let rights = self.rights(unit, right, [l, first_column], across, depth, place);
+            (0..down).map(|i| self.left(product, left, [self.plus(first_row, i * row), l], depth, place)).collect();
+        let rights = self.rights(product, right, [l, first_column], across, depth, place);
         debug_assert_eq!(rights.len() as u32, across);
         let count = product.elements() as usize;
         for (i, j) in (0..down as usize).flat_map(|i| (0..across as usize).map(move |j| (i, j))) {
@@ -394,13 +394,13 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// The registers of a fragment of the first factor: a list for each product that is made of it.
     fn left(
         &self,
-        unit: Unit,
+        product: &Product,
         matrix: Matrix<'ctx>,
         [row, l]: [Val<'ctx>; 2],
         depth: u32,
         place: BlockPosition<'ctx>,
     ) -> Vec<Scalars<'ctx>> {
-        let ll = self.ll;
+        let (ll, unit) = (self.ll, product.unit);
         match unit {
             Unit::F16 | Unit::F16Short | Unit::Bf16 => {
                 // Blocks of 8 x 8: down, then to the right.
@@ -410,8 +410,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                 vec![self.load_matrix(matrix, start, place, count, matrix.turned)]
             }
             Unit::Tf32 | Unit::Tf32Pair => {
-                let (row, l) = (ll.add(row, place.group), ll.add(l, place.within));
-                let at = [(0, 0), (8, 0), (0, 4), (8, 4)].map(|(i, k)| [self.plus(row, i), self.plus(l, k)]);
+                let (row, inner) = (ll.add(row, place.group), self.inner(product, l, place));
+                let at = [(0, 0), (8, 0), (0, 1), (8, 1)].map(|(i, k)| [self.plus(row, i), inner[k]]);
                 self.rounded(unit, matrix, &at)
             }
             Unit::F64 => vec![smallvec![self.read_element(matrix, ll.add(row, place.group), ll.add(l, place.within))]],
@@ -421,14 +421,14 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// The same of `across` fragments of the second factor, side by side.
     fn rights(
         &self,
-        unit: Unit,
+        product: &Product,
         matrix: Matrix<'ctx>,
         [l, column]: [Val<'ctx>; 2],
         across: u32,
         depth: u32,
         place: BlockPosition<'ctx>,
     ) -> Vec<Vec<Scalars<'ctx>>> {
-        let ll = self.ll;
+        let (ll, unit) = (self.ll, product.unit);
         let mut made: Vec<Vec<Scalars>> = Vec::new();
         while (made.len() as u32) < across {
             let column = self.plus(column, 8 * made.len() as u32);
@@ -452,8 +452,8 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
                     made.extend(loaded.chunks(each).map(|part| vec![Scalars::from_slice(part)]));
                 }
                 Unit::Tf32 | Unit::Tf32Pair => {
-                    let (l, column) = (ll.add(l, place.within), ll.add(column, place.group));
-                    let at = [0, 4].map(|k| [self.plus(l, k), column]);
+                    let column = ll.add(column, place.group);
+                    let at = self.inner(product, l, place).map(|l| [l, column]);
                     made.push(self.rounded(unit, matrix, &at));
                 }
                 Unit::F64 => {
@@ -463,6 +463,15 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
             }
         }
         made
+    }
+
+    /// What a thread has of the inner index in a step of eight ([`Product::in_pairs`]).
+    fn inner(&self, product: &Product, l: Val<'ctx>, place: BlockPosition<'ctx>) -> [Val<'ctx>; 2] {
+        let ll = self.ll;
+        let pairs = product.in_pairs();
+        let own = if pairs { ll.shl(place.within, ll.const_i32(1)) } else { place.within };
+        let first = ll.add(l, own);
+        [first, self.plus(first, if pairs { 1 } else { 4 })]
     }
 
     /// 8 in the threads of a warp in which this bit of their number is set.

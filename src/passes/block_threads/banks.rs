@@ -14,7 +14,7 @@ use crate::ir::{Access, BinaryOp, BlockId, CompareOp, Function, InstId, Op, Unar
 use crate::passes::loops::trips;
 use crate::types::{Scalar, Type};
 
-const LANES: usize = 32;
+pub(super) const LANES: usize = 32;
 const BANKS: i64 = 32;
 
 /// A block is taken to have so many threads, where it may have any number.
@@ -28,7 +28,8 @@ const MOST_TURNS: u64 = 1 << 12;
 const UNROLLED_SIZE: usize = 48;
 const TURNS_AT_ONCE: i64 = 4;
 
-/// By how many words rows may become longer. More than these repeat what these do.
+/// By how many elements rows may become longer; of halves by twice as many. More than these repeat
+/// what these do.
 const LONGER: [u32; 9] = [0, 1, 2, 3, 4, 8, 12, 16, 20];
 
 /// How many definitions of an index are followed.
@@ -66,14 +67,15 @@ pub(super) fn better_rows(
 fn better_row(function: &Function, tile: ValueId, uses: &[Use], fits: &impl Fn(ValueId, u32) -> bool) -> Option<Row> {
     let Type::Local(ty) = function.ty(tile) else { return None };
     let last = usize::from(ty.ndim).checked_sub(1).filter(|&last| last > 0)?;
-    let words = Type::from(ty.element).as_scalar().filter(|s| [4, 8].contains(&s.size())).map(|s| s.size() / 4)?;
+    let size = Type::from(ty.element).as_scalar().map(|s| s.size()).filter(|size| [2, 4, 8].contains(size))?;
     let cost = |longer: u32| -> u64 {
         let mut extents = ty.extents().to_vec();
         extents[last] += longer;
-        uses.iter().map(|one| one.weight.saturating_mul(one.cost(&extents, words.into()))).sum()
+        uses.iter().map(|one| one.weight.saturating_mul(one.cost(&extents, size.into()))).sum()
     };
     let now = cost(0);
     let (longer_by, least) = LONGER
+        .map(|longer| if size == 2 { 2 * longer } else { longer })
         .into_iter()
         .filter(|&longer| fits(tile, longer))
         .map(|longer| (longer, cost(longer)))
@@ -90,12 +92,12 @@ struct Use {
 }
 
 /// A number in each lane.
-type Lanes = [i64; LANES];
+pub(super) type Lanes = [i64; LANES];
 
 impl Use {
     /// Passes through memory and instructions, of a tile of such extents, whose elements take so
-    /// many words.
-    fn cost(&self, extents: &[u32], words: i64) -> u64 {
+    /// many bytes.
+    fn cost(&self, extents: &[u32], size: i64) -> u64 {
         let mut addresses: Vec<Lanes> = self
             .turns
             .iter()
@@ -104,23 +106,24 @@ impl Use {
                 for (index, &extent) in indices.iter().zip(extents) {
                     at.iter_mut().zip(index).for_each(|(at, &index)| *at = *at * i64::from(extent) + index);
                 }
-                at.map(|at| at * words)
+                at.map(|at| at * size)
             })
             .collect();
         addresses.sort_unstable();
         addresses.dedup();
-        let row = i64::from(extents.last().copied().unwrap_or(1)) * words;
+        let row = i64::from(extents.last().copied().unwrap_or(1)) * size;
         let mut cost = 0;
         let mut rest = &addresses[..];
         while let Some(first) = rest.first() {
             let wide = |&count: &usize| {
-                let size = count as i64 * words;
-                let follow = |n: usize| (0..LANES).all(|lane| rest[n][lane] == first[lane] + n as i64 * words);
-                let fits = size <= 4 && row % size == 0 && first.iter().all(|at| at % size == 0);
+                let bytes = count as i64 * size;
+                let follow = |n: usize| (0..LANES).all(|lane| rest[n][lane] == first[lane] + n as i64 * size);
+                let fits = bytes <= 16 && row % bytes == 0 && first.iter().all(|at| at % bytes == 0);
                 fits && rest.len() >= count && (1..count).all(follow)
             };
-            let count = [4, 2].into_iter().find(wide).unwrap_or(1);
-            cost += 1 + passes(first, self.active, count as i64 * words);
+            let count = [8, 4, 2].into_iter().find(wide).unwrap_or(1);
+            let words = (count as i64 * size + 3) / 4;
+            cost += 1 + passes(&first.map(|at| at / 4), self.active, words);
             rest = &rest[count..];
         }
         cost
@@ -128,7 +131,7 @@ impl Use {
 }
 
 /// The passes through memory that lanes take for so many words each.
-fn passes(addresses: &Lanes, active: u32, words: i64) -> u64 {
+pub(super) fn passes(addresses: &Lanes, active: u32, words: i64) -> u64 {
     let each = LANES / words.clamp(1, 4) as usize;
     let part = |group: usize| {
         let lanes = (group * each..(group + 1) * each).filter(|lane| active >> lane & 1 == 1);
@@ -353,7 +356,7 @@ mod tests {
     ) -> u64 {
         let lanes = |f: fn(i64) -> i64, by: i64| std::array::from_fn(|lane| f(lane as i64) + by);
         let turns = turns.map(|turn| vec![lanes(row, 0), lanes(column, turn)]).collect();
-        Use { turns, active: u32::MAX, weight: 1 }.cost(&[64, width], 1)
+        Use { turns, active: u32::MAX, weight: 1 }.cost(&[64, width], 4)
     }
 
     #[test]
@@ -375,6 +378,6 @@ mod tests {
     #[test]
     fn lanes_that_are_elsewhere_meet_nobody() {
         let turns = vec![vec![std::array::from_fn(|lane| lane as i64), [0; LANES]]];
-        assert_eq!(Use { turns, active: 0b11, weight: 1 }.cost(&[64, 64], 1), 1 + 2);
+        assert_eq!(Use { turns, active: 0b11, weight: 1 }.cost(&[64, 64], 4), 1 + 2);
     }
 }

@@ -26,6 +26,7 @@
 //! | `distribute` | carries the plans out |
 //! | `rows` | how long are the rows of tiles? |
 //! | `banks` | in which banks of memory do threads meet? |
+//! | `fragments` | and where instructions for matrices read and write? |
 //! | `prefetch` | which parts of arrays are asked for before they are needed? |
 //! | `accumulators` | which products stay in registers through a loop? |
 //! | `warps` | what do the threads of a warp tell each other without memory? |
@@ -51,6 +52,7 @@ mod chunks;
 mod copy_coalescing;
 mod distribute;
 pub(super) mod footprint;
+mod fragments;
 mod in_place;
 mod index_folding;
 mod liveness;

@@ -1,10 +1,11 @@
 //! How long are the rows of tiles? The threads of a warp that multiply a matrix read eight rows of
-//! it at once, 16 bytes of each, and threads that sum a row each do the same. They get them at once
-//! where these lie in different banks of shared memory, which an odd number of 16 bytes in a row
-//! sees to.
+//! it at once, 16 bytes of each ([`fragments`]), and threads that sum a row each do the same
+//! ([`banks`]). They get them at once where these lie in different banks of shared memory, which an
+//! odd number of 16 bytes in a row sees to.
 
 use super::banks;
 use super::distribute::Share;
+use super::fragments;
 use crate::analysis::ranges::Ranges;
 use crate::ids::{IdMap, IdSet};
 use crate::ir::{Function, InstId, Op, ValueId};
@@ -12,17 +13,18 @@ use crate::types::{Layout, StructTable, Type};
 
 const BANKS: u32 = 16;
 
-/// Makes the rows of factors longer, as long as all tiles fit into so many bytes.
+/// Makes the rows of matrices longer whose fragments the threads of a warp read and write, as long as
+/// all tiles fit into so many bytes.
 pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64) {
-    let mut factors: Vec<ValueId> = Vec::new();
-    function.walk(function.entry, &mut |_, inst| {
-        if let Op::Product(product, arrays) = &inst.op
-            && product.part.has_factors()
-        {
-            factors.extend(arrays.iter().skip(1).take(2).filter(|&v| function.ty(*v).is_tile()));
-        }
-    });
-    lengthen_all(function, structs, factors, most, |size| BANKS / size);
+    let found = fragments::longer_rows(function);
+    if found.is_empty() {
+        return;
+    }
+    let rigid = rigid(function, &found.iter().map(|&(tile, _)| tile).collect());
+    let mut total = total(function, structs);
+    for (tile, more) in found.into_iter().filter(|(tile, _)| !rigid.contains(tile)) {
+        longer(function, structs, &mut total, most, (tile, more));
+    }
 }
 
 /// Makes the rows of tiles so long that the threads of a warp meet in as few banks as may be, as
@@ -48,49 +50,20 @@ pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &Id
     found.sort_by_key(|row| (std::cmp::Reverse(row.gain), row.tile));
     let mut total = total(function, structs);
     for row in found {
-        let Type::Local(mut ty) = function.ty(row.tile) else { continue };
-        let Some(last) = usize::from(ty.ndim).checked_sub(1) else { continue };
-        ty.shape[last] += row.longer_by;
-        let longer = Type::Local(ty);
-        let with = total - bytes(function.ty(row.tile), structs) + bytes(longer, structs);
-        if with <= most {
-            total = with;
-            function.values[row.tile].ty = longer;
-        }
+        longer(function, structs, &mut total, most, (row.tile, row.longer_by));
     }
 }
 
-/// Makes the rows of tiles longer where they have an even number of 16 bytes, as long as all tiles
-/// fit into so many bytes: by so many elements of a size.
-fn lengthen_all(
-    function: &mut Function,
-    structs: &StructTable,
-    mut tiles: Vec<ValueId>,
-    most: u64,
-    by: impl Fn(u32) -> u32,
-) {
-    tiles.sort_unstable();
-    tiles.dedup();
-    if tiles.is_empty() {
-        return;
-    }
-    let mut total = total(function, structs);
-    let rigid = rigid(function, &tiles.iter().copied().collect());
-    for tile in tiles.into_iter().filter(|tile| !rigid.contains(tile)) {
-        let Type::Local(mut ty) = function.ty(tile) else { continue };
-        let Some(size) = Type::from(ty.element).as_scalar().map(|s| s.size()) else { continue };
-        let Some(last) = usize::from(ty.ndim).checked_sub(1) else { continue };
-        let row = ty.shape[last] * size;
-        if row % (2 * BANKS) != 0 {
-            continue;
-        }
-        ty.shape[last] += by(size);
-        let longer = Type::Local(ty);
-        let with = total - bytes(function.ty(tile), structs) + bytes(longer, structs);
-        if with <= most {
-            total = with;
-            function.values[tile].ty = longer;
-        }
+/// Makes the rows of a tile longer, if all tiles then fit into so many bytes; `total` is what they take.
+fn longer(function: &mut Function, structs: &StructTable, total: &mut u64, most: u64, (tile, more): (ValueId, u32)) {
+    let Type::Local(mut ty) = function.ty(tile) else { return };
+    let Some(last) = usize::from(ty.ndim).checked_sub(1) else { return };
+    ty.shape[last] += more;
+    let longer = Type::Local(ty);
+    let with = *total - bytes(function.ty(tile), structs) + bytes(longer, structs);
+    if with <= most {
+        *total = with;
+        function.values[tile].ty = longer;
     }
 }
 

@@ -3,14 +3,14 @@ struct mma_f64 {
     enum { ROWS = 8, DEPTH = 4 };
     template <int D> struct first {
         double at;
-        template <bool TURNED, typename A> __device__ void load(A &a, int row, int l) {
+        template <bool TURNED, bool PAIRS, typename A> __device__ void load(A &a, int row, int l) {
             row += threadIdx.x % 32 / 4, l += threadIdx.x % 4;
             at = TURNED ? a[l][row] : a[row][l];
         }
     };
     template <int D> struct second {
         double at;
-        template <bool TURNED, typename B> __device__ void load(B &b, int l, int column) {
+        template <bool TURNED, bool PAIRS, typename B> __device__ void load(B &b, int l, int column) {
             l += threadIdx.x % 4, column += threadIdx.x % 32 / 4;
             at = TURNED ? b[column][l] : b[l][column];
         }

@@ -31,7 +31,7 @@ template <bool TRANSPOSED> static __device__ void load_matrices(unsigned (&to)[1
 // A fragment of the first factor: 16 rows of DEPTH halves.
 template <int DEPTH> struct first_halves {
     unsigned pair[DEPTH / 4];
-    template <bool TURNED, typename A> __device__ void load(A &a, int row, int l) {
+    template <bool TURNED, bool PAIRS, typename A> __device__ void load(A &a, int row, int l) {
         int lane = threadIdx.x % 32, own = lane % 8;
         row += lane & 8;
         if (DEPTH == 16) l += lane / 2 & 8;
@@ -41,7 +41,7 @@ template <int DEPTH> struct first_halves {
 // A fragment of the second: DEPTH rows of 8 halves.
 template <int DEPTH> struct second_halves {
     unsigned pair[DEPTH / 8];
-    template <bool TURNED, typename B> __device__ void load(B &b, int l, int column) {
+    template <bool TURNED, bool PAIRS, typename B> __device__ void load(B &b, int l, int column) {
         int lane = threadIdx.x % 32, own = lane % 8;
         if (DEPTH == 16) l += lane & 8;
         load_matrices<!TURNED>(pair, TURNED ? &b[column + own][l] : &b[l + own][column]);

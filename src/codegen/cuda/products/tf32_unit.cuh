@@ -11,21 +11,24 @@ struct mma_tf32 {
     enum { ROWS = 16, DEPTH = 8 };
     template <int D> struct first {
         unsigned at[4];
-        template <bool TURNED, typename A> __device__ void load(A &a, int row, int l) {
-            row += threadIdx.x % 32 / 4, l += threadIdx.x % 4;
+        template <bool TURNED, bool PAIRS, typename A> __device__ void load(A &a, int row, int l) {
+            row += threadIdx.x % 32 / 4, l += threadIdx.x % 4 * (PAIRS ? 2 : 1);
 #pragma unroll
             for (int k = 0; k < 4; ++k) {
-                int i = row + k % 2 * 8, j = l + k / 2 * 4;
+                int i = row + k % 2 * 8, j = l + k / 2 * (PAIRS ? 1 : 4);
                 at[k] = to_tf32(TURNED ? a[j][i] : a[i][j]);
             }
         }
     };
     template <int D> struct second {
         unsigned at[2];
-        template <bool TURNED, typename B> __device__ void load(B &b, int l, int column) {
-            l += threadIdx.x % 4, column += threadIdx.x % 32 / 4;
+        template <bool TURNED, bool PAIRS, typename B> __device__ void load(B &b, int l, int column) {
+            l += threadIdx.x % 4 * (PAIRS ? 2 : 1), column += threadIdx.x % 32 / 4;
 #pragma unroll
-            for (int k = 0; k < 2; ++k) at[k] = to_tf32(TURNED ? b[column][l + k * 4] : b[l + k * 4][column]);
+            for (int k = 0; k < 2; ++k) {
+                int i = l + k * (PAIRS ? 1 : 4);
+                at[k] = to_tf32(TURNED ? b[column][i] : b[i][column]);
+            }
         }
     };
     static __device__ void multiply(float (&c)[4], const first<8> &a, const second<8> &b) {

@@ -1,11 +1,14 @@
 // c = a b and c += a b for tiles, by a GPU's instructions for matrices ("tensor cores"). A fragment
 // is what one instruction computes: U::ROWS x 8 sums. Warp w of W has the patches w, w + W, .. of c,
 // each of DOWN x ACROSS fragments. Thread 4 g + t of a warp has rows g and g + 8, and columns 2 t and
-// 2 t + 1 of the sums of a fragment (PTX ISA, `mma`). A turned factor is stored as its transpose.
+// 2 t + 1 of the sums of a fragment (PTX ISA, `mma`). A turned factor is stored as its transpose. Of
+// the inner index of TensorFloat-32 it has t and t + 4; or, where both factors are read down their
+// columns, the pair 2 t and 2 t + 1, which keeps threads in different banks of memory.
 template <typename U, int ROWS, int COLUMNS, int INNER, int DOWN, int ACROSS, bool A_TURNED, bool B_TURNED>
 struct tile_product {
     typedef typename U::real real;
     enum { SUMS = U::ROWS / 4, PATCHES_ACROSS = COLUMNS / (8 * ACROSS) };
+    enum { PAIRS = A_TURNED && !B_TURNED };
     enum { PATCHES = ROWS / (U::ROWS * DOWN) * PATCHES_ACROSS };
     struct patch { real sum[DOWN][ACROSS][SUMS]; };
 
@@ -40,9 +43,9 @@ struct tile_product {
         typename U::template first<DEPTH> left[DOWN];
         typename U::template second<DEPTH> right[ACROSS];
 #pragma unroll
-        for (int i = 0; i < DOWN; ++i) left[i].template load<A_TURNED>(a, first_row(p) + i * U::ROWS, l);
+        for (int i = 0; i < DOWN; ++i) left[i].template load<A_TURNED, PAIRS>(a, first_row(p) + i * U::ROWS, l);
 #pragma unroll
-        for (int j = 0; j < ACROSS; ++j) right[j].template load<B_TURNED>(b, l, first_column(p) + j * 8);
+        for (int j = 0; j < ACROSS; ++j) right[j].template load<B_TURNED, PAIRS>(b, l, first_column(p) + j * 8);
 #pragma unroll
         for (int i = 0; i < DOWN; ++i)
 #pragma unroll
