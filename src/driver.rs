@@ -141,6 +141,7 @@ impl Compilation {
         let (threads, launched) = (checked.block_dim, checked.launched.clone());
         self.module = self.timings.time("lower", || self.compiler.cache.linker.link(&checked, request.checked));
         self.select(&request.kernels);
+        passes::fast_math::mark(&mut self.module, |kernel| checked.fast.contains(&kernel.span));
         let Compilation { module, timings, .. } = self;
         timings.time("simplify", || passes::simplify(module));
         self.refuse_grid_syncs();
@@ -208,6 +209,9 @@ impl Compilation {
     fn conclude(&mut self, file: FileId, request: &Request) {
         let name = self.sources.path(file).file_name().unwrap_or_default();
         self.name = name.to_string_lossy().into_owned();
+        if request.fast_math {
+            passes::fast_math::mark_all(&mut self.module);
+        }
         self.join_arrays(request);
         self.write_out(&request.gradients);
         if request.gradients.findings {
@@ -307,6 +311,7 @@ impl Compilation {
         if module.kernels().next().is_some() {
             timings.time("select", || passes::select(module, |_| true));
         }
+        passes::fast_math::spread(module);
     }
 
     /// For derivatives in forward mode. None: it was compiled without gradients, and has no rules

@@ -176,7 +176,7 @@ fn compare(cases: &Path, every: usize) -> Compared {
             let name = format!("{} ({})", folder.display(), device.name());
             compared.wrong.extend(found.errors.iter().map(|e| format!("{name}: {} {}", e.code.name(), e.message)));
             let Some(b) = &found.arguments else { continue };
-            let rows = verify::compare(a, b, &program.module.structs);
+            let rows = verify::compare(a, b, &program.module.structs, false);
             let apart = rows.iter().filter(|row| row.wrong > 0);
             compared.wrong.extend(apart.map(|row| format!("{name}: {} differs in {} scalars", row.array, row.wrong)));
             compared.runs += 1;

@@ -27,6 +27,8 @@ pub struct Checked {
     pub launched: HashMap<String, Option<usize>>,
     /// Where the kernels are that the file launches with one thread alone.
     pub alone: Vec<Span>,
+    /// Where the kernels are whose GPU code takes the hardware's approximations.
+    pub fast: Vec<Span>,
     /// The names of all kernels and functions of the file, good or not.
     pub declared: Vec<String>,
     /// The kernels without errors that cannot be compiled: they need what only Python knows.

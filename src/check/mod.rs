@@ -100,7 +100,7 @@ impl Default for Options {
 impl Options {
     fn settings(&self) -> Settings {
         let Options { tests, nudged, double, strict, .. } = *self;
-        Settings { tests, nudged, double, strict, block_dim: 1, backward_off: false }
+        Settings { tests, nudged, double, strict, block_dim: 1, backward_off: false, fast_math: false }
     }
 }
 
@@ -187,7 +187,7 @@ pub fn check(
     }
     let declared = checker.declared();
     let Checker { output, settings, host, .. } = checker;
-    let Output { structs, constants, functions, unresolved, verdicts, .. } = output;
+    let Output { structs, constants, functions, unresolved, verdicts, fast, .. } = output;
     let (block_dim, launched) = (settings.block_dim, host.launched);
     Checked {
         structs,
@@ -197,6 +197,7 @@ pub fn check(
         block_dim,
         launched,
         alone,
+        fast,
         declared,
         unresolved,
         verdicts,

@@ -2,8 +2,9 @@
 
 use crate::check::Checker;
 use crate::check::calls::keyword::unknown_keyword;
+use crate::check::messages;
 use crate::check::state::definition::Definition;
-use crate::syntax::ast::ExprKind;
+use crate::syntax::ast::{Expr, ExprKind};
 
 /// The keywords of Warp 1.19.
 const OPTIONS: [&str; 10] = [
@@ -19,7 +20,38 @@ const OPTIONS: [&str; 10] = [
     "name",
 ];
 
+/// The option that lets GPU code approximate.
+pub const FAST_MATH: &str = "fast_math";
+
 impl Checker<'_> {
+    /// Whether GPU code of a kernel may approximate: as its `module_options` say, else as the file
+    /// does.
+    pub fn is_fast(&mut self, definition: &Definition) -> bool {
+        let calls = definition.ast.decorators.iter().filter_map(|decorator| match &decorator.expr.kind {
+            ExprKind::Call { args, .. } => Some(args),
+            _ => None,
+        });
+        let options = calls.flatten().find(|arg| arg.name.as_ref().is_some_and(|name| name.text == "module_options"));
+        let stated = options.and_then(|arg| match &arg.value.kind {
+            ExprKind::Dict(pairs) => {
+                pairs.iter().find(|(key, _)| matches!(&key.kind, ExprKind::Str(key) if key == FAST_MATH))
+            }
+            _ => None,
+        });
+        let stated = stated.map(|(_, value)| value.clone());
+        stated.map_or(self.settings.fast_math, |value| self.fast_math_value(&value))
+    }
+
+    /// What the option is; anything but a bool is reported: Warp takes `"off"` for true.
+    pub fn fast_math_value(&mut self, value: &Expr) -> bool {
+        if let ExprKind::Bool(on) = value.kind {
+            return on;
+        }
+        let written = self.sources.text(value.span).to_string();
+        self.report(messages::host::fast_math(&written, value.span));
+        false
+    }
+
     /// Reports options that no kernel has: Warp raises there, and a slip in `enable_backward` would
     /// do nothing.
     pub fn kernel_options(&mut self, definition: &Definition) {

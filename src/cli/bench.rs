@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::run::{compile, report};
+use super::run::{With, compile, report};
 use super::tensor_cores::TensorCoresArg;
 use super::{Exit, output};
 use crate::codegen::llvm::{Cpu, Machine};
@@ -149,7 +149,7 @@ fn one(args: &Args, path: &Path, limits: Option<&Limits>, sources: &mut SourceMa
         launch.direction = Direction::Gradient;
     }
     let mut wanted = Wanted::of(&launch.source, !args.unchecked);
-    let mut compile = |wanted: &Wanted| Rc::new(compile(wanted, None, false));
+    let mut compile = |wanted: &Wanted| Rc::new(compile(wanted, With::default()));
     let mut program = compiled_for(&mut wanted, &launch, &mut compile);
     let named = |program: &Program| kernel(program, &launch.source, launch.kernel.as_deref());
     let mut found = named(&program);

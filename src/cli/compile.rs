@@ -4,6 +4,7 @@ use crate::cli::messages;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::fast_math::FastMathArg;
 use super::inputs::Input;
 use super::tensor_cores::TensorCoresArg;
 use super::watch::{self, Seen};
@@ -49,6 +50,8 @@ pub(super) struct Args {
     /// products that no compiler fuses.
     #[arg(long, value_enum, default_value = "on")]
     fmad: Switch,
+    #[command(flatten)]
+    fast_math: FastMathArg,
     #[command(flatten)]
     tensor_cores: TensorCoresArg,
     /// CUDA text multiplies tiles by these instructions too, with the bits of PTX; it needs the
@@ -225,6 +228,7 @@ pub(super) fn run(args: &Args) -> Exit {
 
 /// What is to be written, and where.
 fn plan(args: &Args, inputs: &[Input]) -> Result<(Vec<(Artefact, String)>, Target), Diagnostic> {
+    args.fast_math.allows(matches!(args.fmad, Switch::On)).map_err(|error| *error)?;
     let ending = args.out.extension().and_then(|extension| extension.to_str());
     let named = Emit::ENDINGS.iter().find(|(_, of)| Some(*of) == ending).filter(|_| !args.out.is_dir());
     let default = match named {
@@ -273,6 +277,7 @@ fn compile(
         block_dim: args.types.block_dim.map(u32::from),
         gradients: args.gradients.options(),
         checked: args.checked,
+        fast_math: args.fast_math.on,
         ..Request::default()
     };
     let mut exit = Exit::Ok;

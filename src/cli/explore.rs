@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
 
-use super::run::compile_by;
+use super::run::{With, compile_by};
 use super::tensor_cores::TensorCoresArg;
 use super::{Exit, messages, output};
 use crate::driver::{self, Compiler, Overlaid};
@@ -52,7 +52,7 @@ pub(super) struct Args {
 
 /// As a session of launches compiles.
 fn compile(compiler: &Compiler, files: &Arc<Overlaid>, wanted: &Wanted) -> Program {
-    compile_by(compiler, files, wanted, None, false)
+    compile_by(compiler, files, wanted, With::default())
 }
 
 pub(super) fn run(args: &Args) -> Exit {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::run::compile;
+use super::run::{With, compile};
 use super::{Exit, StoreArg, output};
 use crate::abi::LaunchBounds;
 use crate::diag::render::{Format, render};
@@ -313,7 +313,7 @@ impl Subject {
     /// As a launch needs it.
     fn of(args: &Args, launch: &mut Launch) -> Subject {
         let mut wanted = Wanted::of(&launch.source, true);
-        let program = compiled_for(&mut wanted, launch, &mut |wanted| Rc::new(compile(wanted, None, false)));
+        let program = compiled_for(&mut wanted, launch, &mut |wanted| Rc::new(compile(wanted, With::default())));
         // The only one, if none is named: forward mode adds kernels of its own to those of the
         // file.
         if let Ok(id) = kernel(&program, &launch.source, launch.kernel.as_deref()) {

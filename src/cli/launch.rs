@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use super::run::{compile, report};
+use super::run::{With, compile, report};
 use super::{Exit, output};
 use crate::diag::Code;
 use crate::driver::Disk;
@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args) -> Exit {
 
 fn new_launch(args: &New) -> Result<Exit> {
     let dim = args.dim.as_ref().map(|text| flags::parse_dim("--dim", text)).transpose()?;
-    let program = compile(&Wanted::of(&args.file, false), None, false);
+    let program = compile(&Wanted::of(&args.file, false), With::default());
     let id = match kernel(&program, &args.file, args.kernel.as_deref()) {
         Ok(id) => id,
         Err(errors) => {

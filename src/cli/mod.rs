@@ -13,6 +13,7 @@ mod devices;
 mod doc;
 mod explain;
 mod explore;
+mod fast_math;
 mod fix;
 mod gpu;
 mod gradcheck;

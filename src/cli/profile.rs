@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::run::{compile_from, report};
+use super::fast_math::FastMathArg;
+use super::run::{With, compile_from, report};
 use super::tensor_cores::TensorCoresArg;
 use super::trial::TrialArgs;
 use super::{Exit, output, registers};
@@ -81,13 +82,16 @@ pub(super) struct Args {
     #[arg(long, value_name = "METRIC OP NUMBER", value_parser = Gate::parse)]
     fail_if: Vec<Gate>,
     #[command(flatten)]
+    fast_math: FastMathArg,
+    #[command(flatten)]
     tensor_cores: TensorCoresArg,
     #[command(flatten)]
     trial: TrialArgs,
 }
 
 pub(super) fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
-    Limits::of(text).ok_or_else(|| format!("known architectures: {}", known_architectures().join(", ")))
+    Limits::of(text)
+        .ok_or_else(|| format!("known architectures: {}", known_architectures().join(", ")))
 }
 
 fn picture_path(text: &str) -> std::result::Result<PathBuf, String> {
@@ -244,13 +248,15 @@ struct Sum {
 fn one(args: &Args, launch: &Launch, origin: &str, files: &Arc<Overlaid>, sum: &mut Sum) -> Result<Exit> {
     let Sum { measured, kernels, shown, known } = sum;
     let trial = devices::Trial { counts: true, ..args.trial.trial() };
-    let mut compile = |wanted: &Wanted| compile_from(files, wanted, None, false);
+    let with = With { fast_math: args.fast_math.on, ..With::default() };
+    let mut compile = |wanted: &Wanted| compile_from(files, wanted, with);
     let tensor_cores = args.tensor_cores.choice();
     let options = Options { trial, tensor_cores, checked: false, ..Options::of(devices::counting()?) };
     let finished = Session::new(options, &mut compile).run(launch, origin);
     let mut exit = told(&finished);
     let source = launch.source.display().to_string();
     let found = founds(&finished);
+    let fast = finished.program.as_ref().is_some_and(|p| p.module.kernels().any(|(_, kernel)| kernel.fast_math));
     let Some(file) = finished.program.as_ref().and_then(|program| file(program, launch)) else { return Ok(exit) };
     for mut counted in finished.counted {
         match launch.grid {
@@ -287,10 +293,13 @@ fn one(args: &Args, launch: &Launch, origin: &str, files: &Arc<Overlaid>, sum: &
             }
         }
         if args.json {
-            kernels.push(profile.json(&source, args.arch.arch, &found, pairs.as_deref()));
+            let mut shown = profile.json(&source, args.arch.arch, &found, pairs.as_deref());
+            shown["fast_math"] = json!(fast);
+            kernels.push(shown);
         } else {
             let mut text = text(&profile, &launch.id, file, args);
             text += &pairs.map_or_else(String::new, |pairs| compared(&pairs));
+            text += if fast { "  fast_math is on: float32 functions are approximations\n" } else { "" };
             output::out(text.as_bytes()).map_err(Box::new)?;
         }
         let (id, path) = (launch.id.clone(), file.path.display().to_string());

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use clap::ValueEnum;
 
+use super::fast_math::FastMathArg;
 use super::supervise::End;
 use super::tensor_cores::TensorCoresArg;
 use super::trial::TrialArgs;
@@ -52,6 +53,8 @@ pub(super) struct Args {
     /// bit for bit.
     #[arg(long, value_enum, default_value = "off")]
     fmad: Switch,
+    #[command(flatten)]
+    fast_math: FastMathArg,
     #[command(flatten)]
     tensor_cores: TensorCoresArg,
     /// The kernel to launch; not needed where the file has only one.
@@ -175,7 +178,8 @@ fn attempt(args: &Args) -> Result<Exit> {
         max_expanded: args.max_expanded,
         sample: args.look == LookArg::Ends,
     };
-    let mut compile = |wanted: &Wanted| compile(wanted, args.store.map(Into::into), true);
+    let with = With { store: args.store.map(Into::into), parameters: true, fast_math: args.fast_math.on };
+    let mut compile = |wanted: &Wanted| compile(wanted, with);
     let mut session = Session::new(options, &mut compile);
     if args.worker || by_flags && args.timeout.is_none() {
         let mut supervisor = supervise::to_supervisor().filter(|_| args.worker);
@@ -246,6 +250,7 @@ fn worker(args: &Args, files: &[PathBuf]) -> Command {
     if let Some(fmad) = args.fmad.to_possible_value() {
         command.arg("--fmad").arg(fmad.get_name());
     }
+    command.args(args.fast_math.on.then_some("--fast-math"));
     command.args(["--tensor-cores", args.tensor_cores.choice().name()]);
     if let Some(store) = args.store.and_then(|store| store.to_possible_value()) {
         command.arg("--store").arg(store.get_name());
@@ -383,20 +388,24 @@ pub(super) fn report(error: &Diagnostic, sources: &SourceMap) {
     output::err(&render(error, sources, Format::Full, output::style()));
 }
 
-/// The front half of the compiler, from a file to IR. `parameters`: gradients of what kernels are
-/// given by value too.
-pub(super) fn compile(wanted: &Wanted, store: Option<driver::Store>, parameters: bool) -> Program {
-    compile_from(&Arc::default(), wanted, store, parameters)
+/// The front half of the compiler, from a file to IR.
+pub(super) fn compile(wanted: &Wanted, with: With) -> Program {
+    compile_from(&Arc::default(), wanted, with)
+}
+
+/// What else is wanted of a program.
+#[derive(Clone, Copy, Default)]
+pub(super) struct With {
+    pub store: Option<driver::Store>,
+    /// Gradients of what kernels are given by value too.
+    pub parameters: bool,
+    /// GPU code takes the hardware's approximations.
+    pub fast_math: bool,
 }
 
 /// The same, with the texts of some files given.
-pub(super) fn compile_from(
-    files: &Arc<driver::Overlaid>,
-    wanted: &Wanted,
-    store: Option<driver::Store>,
-    parameters: bool,
-) -> Program {
-    compile_by(&driver::Compiler::new(), files, wanted, store, parameters)
+pub(super) fn compile_from(files: &Arc<driver::Overlaid>, wanted: &Wanted, with: With) -> Program {
+    compile_by(&driver::Compiler::new(), files, wanted, with)
 }
 
 /// The same, by a compiler that may have been used before.
@@ -404,20 +413,20 @@ pub(super) fn compile_by(
     compiler: &driver::Compiler,
     files: &Arc<driver::Overlaid>,
     wanted: &Wanted,
-    store: Option<driver::Store>,
-    parameters: bool,
+    with: With,
 ) -> Program {
     let request = driver::Request {
         kernels: wanted.gradient_of.as_ref().or(wanted.kernel.as_ref()).into_iter().cloned().collect(),
         gradients: driver::Gradients {
             backward: wanted.gradient_of.is_some(),
-            store,
-            parameters,
+            store: with.store,
+            parameters: with.parameters,
             ..driver::Gradients::default()
         },
         same_arrays: wanted.same_arrays.clone(),
         block_threads: wanted.block_threads,
         checked: wanted.checked,
+        fast_math: with.fast_math,
         nudged: wanted.nudged,
         ..driver::Request::default()
     };

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::run::{compile, report};
+use super::fast_math::FastMathArg;
+use super::run::{With, compile, report};
 use super::trial::TrialArgs;
 use super::{Exit, output};
 use crate::diag::Level;
@@ -36,7 +37,15 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u16).range(0..=1024))]
     threads: u16,
     #[command(flatten)]
+    fast_math: FastMathArg,
+    #[command(flatten)]
     trial: TrialArgs,
+}
+
+impl Args {
+    fn with(&self) -> With {
+        With { fast_math: self.fast_math.on, ..With::default() }
+    }
 }
 
 pub(super) fn run(args: &Args) -> Exit {
@@ -56,7 +65,7 @@ pub(super) fn run(args: &Args) -> Exit {
 
 /// All kernels of a source file.
 fn source(args: &Args, path: &Path) -> Result<Exit> {
-    let program = compile(&Wanted::of(path, true), None, false);
+    let program = compile(&Wanted::of(path, true), args.with());
     let mut exit = Exit::Ok;
     for error in program.diagnostics.iter().filter(|found| found.level == Level::Error) {
         output::err(&render(error, &program.sources, Format::Full, output::style()));
@@ -84,7 +93,7 @@ fn one(args: &Args, launch: &Launch, path: &Path) -> Result<Exit> {
     let mut runs: Vec<(&dyn Device, Finished)> = Vec::new();
     for &device in &args.devices {
         let options = Options { threads: args.threads.into(), trial: args.trial.trial(), ..Options::of(device) };
-        let mut compile = |wanted: &Wanted| compile(wanted, None, false);
+        let mut compile = |wanted: &Wanted| compile(wanted, args.with());
         runs.push((device, Session::new(options, &mut compile).run(launch, &origin)));
     }
     let believed = runs.iter().rposition(|(device, _)| device.is_reference()).unwrap_or(0);
@@ -115,13 +124,17 @@ fn one(args: &Args, launch: &Launch, path: &Path) -> Result<Exit> {
         let (Some(a), Some(b), Some(program)) = (&expected.arguments, &found.arguments, &expected.program) else {
             continue;
         };
-        let rows = verify::compare(a, b, &program.module.structs);
+        let fast = program.module.kernels().any(|(_, kernel)| kernel.fast_math);
+        let rows = verify::compare(a, b, &program.module.structs, fast);
         let prints = expected.printed == found.printed
             || !device.keeps_order() && lines(&expected.printed) == lines(&found.printed);
         if !prints || rows.iter().any(|row| row.wrong > 0) {
             exit = Exit::Errors;
         }
         text += &table(&name, &rows, prints, output::quiet());
+        if fast && !output::quiet() {
+            text += "  fast_math is on: GPU code approximates float32, whose bounds are ten times as wide\n";
+        }
         if found.allowed > 0 && !output::quiet() {
             text += &format!("  findings                 {:>10} allowed by the source\n", found.allowed);
         }

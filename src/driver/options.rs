@@ -51,6 +51,8 @@ pub struct Request {
     pub double: bool,
     /// Literals have their own types, as in Warp: programs that would not run there have errors.
     pub strict: bool,
+    /// GPU code of all kernels takes the hardware's approximations, whatever the file says.
+    pub fast_math: bool,
     /// For checked runs: the code has the checks that host objects and the simulator report and
     /// that arrays have no part in.
     pub checked: bool,

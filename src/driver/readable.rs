@@ -32,6 +32,7 @@ impl Readable {
             autodiff::differentiate(&mut module, &self.gradients, &compiler.cache.adjoints, ignored);
             passes::pipelines::drop_tests(&mut module);
             passes::select(&mut module, |_| true);
+            passes::fast_math::spread(&mut module);
             let sound = ir::verify::verify(&module);
             debug_assert_eq!(sound, Ok(()), "the module for readers");
             (sound.is_ok() && entries(&module) == entries(machine)).then_some(module)

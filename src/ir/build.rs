@@ -26,6 +26,7 @@ impl Builder {
                 kind,
                 results: Vec::new(),
                 cuda_name: None,
+                fast_math: false,
                 native: None,
                 gives: None,
                 library: false,

@@ -129,6 +129,7 @@ fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId)
         gives,
         library,
         by_block,
+        fast_math,
         block_threads,
         phase,
         derivative: _,
@@ -142,7 +143,8 @@ fn describe(function: &Function, out: &mut Parts, mut number: impl FnMut(FuncId)
         blocks,
         span,
     } = function;
-    (source_name, kind, results, cuda_name, native, gives, library, by_block, block_threads, phase).hash(out);
+    (source_name, kind, results, cuda_name, native, gives, library, by_block, fast_math, block_threads, phase)
+        .hash(out);
     (tape, assumed_disjoint, kept, notes, entry, span).hash(out);
     (values.len(), insts.len(), blocks.len()).hash(out);
     for Value { ty, def, name, span } in values.values() {

@@ -243,6 +243,9 @@ pub struct Function {
     pub library: bool,
     /// It works on tiles, or calls what does: it computes once for each block of threads.
     pub by_block: bool,
+    /// GPU code of it takes the hardware's approximations (`fast_math` of modules;
+    /// [`crate::passes::fast_math`]). What it means stays as it is.
+    pub fast_math: bool,
     /// It has values that differ between the threads of a block, so blocks of its launches have as
     /// many as it is made for.
     pub block_threads: Option<BlockThreads>,

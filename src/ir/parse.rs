@@ -58,6 +58,7 @@ fn empty_function() -> Function {
         kind: FunctionKind::Device,
         results: Vec::new(),
         cuda_name: None,
+        fast_math: false,
         gives: None,
         native: None,
         library: false,
@@ -330,6 +331,7 @@ impl<'t> Parser<'t> {
         self.function.name = name;
         self.function.library = self.eat_word("library");
         self.function.by_block = self.eat_word("by_block");
+        self.function.fast_math = self.eat_word("fast_math");
         if self.eat_word("block_threads") {
             let (threads, counted) = (self.number()?, self.eat_word("counted"));
             let mut last = None;

@@ -289,6 +289,9 @@ impl<'a> Printer<'a> {
         if function.by_block {
             self.put(" by_block");
         }
+        if function.fast_math {
+            self.put(" fast_math");
+        }
         if let Some(BlockThreads { threads, counted, last }) = function.block_threads {
             self.write(format_args!(" block_threads {threads}"));
             self.put(if counted { " counted" } else { "" });

@@ -17,6 +17,7 @@
 //! | [`loop_exits`] | removes `break`, `continue` and early `return` |
 //! | [`chosen_arrays`] | makes branches between known arrays of an access of one that was chosen |
 //! | [`local_arrays`] | makes values of arrays that only this thread sees |
+//! | [`fast_math`] | says which functions may take a GPU's approximations |
 //! | [`forward_loads`] | reads no element again that this thread has just written |
 //! | [`computed_once`] | calls a function once for equal arguments |
 //! | [`dead_stores`] | removes stores that the next one overwrites |
@@ -50,6 +51,7 @@ pub mod computed_once;
 pub mod copy;
 pub mod dce;
 pub mod dead_stores;
+pub mod fast_math;
 pub mod fold;
 pub mod forward_loads;
 pub mod index_checks;

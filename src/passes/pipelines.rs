@@ -32,6 +32,7 @@
 //! | [`block_threads`] | `codegen` | for a GPU; its own order is `block_threads::steps` |
 //! | [`index_checks`] | `codegen` | for the simulator, on finished code |
 //! | [`zero_adjoints`] | `codegen` | for a GPU, on finished code |
+//! | [`fast_math`] | `driver` | last: entries and functions that differentiation makes are marked too |
 //!
 //! In [`simplify`], a walk in program order sees operands before their uses; the sweep takes what
 //! the walk left unused, and fewer carried values let the walk find more; and only calls that are
@@ -48,6 +49,7 @@
 //! [`block_threads`]: super::block_threads
 //! [`index_checks`]: super::index_checks
 //! [`zero_adjoints`]: super::zero_adjoints
+//! [`fast_math`]: super::fast_math
 
 use super::{
     adjacent, chosen_arrays, code_sinking, computed_once, dce, dead_stores, forward_loads, inline, join_stores,

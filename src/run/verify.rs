@@ -23,23 +23,25 @@ pub struct Row {
 
 /// Compares all arrays and gradients of two runs of one launch; `expected` is the one that is
 /// believed.
-pub fn compare(expected: &Arguments, found: &Arguments, structs: &StructTable) -> Vec<Row> {
+///
+/// `fast`: the code takes approximations of `float32`, whose bounds are ten times as wide.
+pub fn compare(expected: &Arguments, found: &Arguments, structs: &StructTable, fast: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for (one, other) in expected.arrays.iter().zip(&found.arrays) {
         for leaf in leaves(one.ty.element.into(), structs).unwrap_or_default() {
             let (a, b) = (expected.gather(one, &leaf), found.gather(other, &leaf));
-            rows.push(row(format!("{}{}", one.key, leaf.suffix), &leaf, &a, &b));
+            rows.push(row(format!("{}{}", one.key, leaf.suffix), &leaf, (&a, &b), fast));
             if let (Some(grad), Some(a), Some(b)) =
                 (&one.grad, expected.gather_grad(one, &leaf), found.gather_grad(other, &leaf))
             {
-                rows.push(row(format!("{}{}", grad.key, leaf.suffix), &leaf, &a, &b));
+                rows.push(row(format!("{}{}", grad.key, leaf.suffix), &leaf, (&a, &b), fast));
             }
         }
     }
     rows
 }
 
-fn row(array: String, leaf: &Leaf, expected: &[u8], found: &[u8]) -> Row {
+fn row(array: String, leaf: &Leaf, (expected, found): (&[u8], &[u8]), fast: bool) -> Row {
     let size = leaf.scalar.size() as usize;
     let bits = |bytes: &[u8]| {
         let mut all = [0; 8];
@@ -71,13 +73,13 @@ fn row(array: String, leaf: &Leaf, expected: &[u8], found: &[u8]) -> Row {
             continue;
         }
         row.difference = row.difference.max((x - y).abs());
-        row.wrong += usize::from(!is_near(leaf.scalar, (x, a), (y, b), largest));
+        row.wrong += usize::from(!is_near(leaf.scalar, (x, a), (y, b), largest, fast));
     }
     row
 }
 
 /// Whether the float `found` may stand for `expected` (each with its bits).
-fn is_near(s: Scalar, (x, a): (f64, u64), (y, b): (f64, u64), largest: f64) -> bool {
+fn is_near(s: Scalar, (x, a): (f64, u64), (y, b): (f64, u64), largest: f64, fast: bool) -> bool {
     if !x.is_finite() || !y.is_finite() {
         return x == y;
     }
@@ -85,6 +87,7 @@ fn is_near(s: Scalar, (x, a): (f64, u64), (y, b): (f64, u64), largest: f64) -> b
         Scalar::F16 => (4, 4e-3, 1e-3),
         Scalar::BF16 => (4, 3e-2, 8e-3),
         Scalar::F64 => (16, 1e-12, 1e-13),
+        Scalar::F32 if fast => (160, 2e-4, 2e-5),
         _ => (16, 2e-5, 2e-6),
     };
     // Floats in the order of their values.

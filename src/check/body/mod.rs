@@ -292,6 +292,9 @@ impl<'c, 'a> Body<'c, 'a> {
         let source_name = c.entry_name(definition);
         let name = source_name.clone();
         let derivative = if definition.kernel { c.kernel_derivative(definition) } else { Derivative::Body };
+        if definition.kernel && c.is_fast(definition) {
+            c.output.fast.push(definition.ast.span);
+        }
         let scalar = results.first().and_then(|ty| ty.scalar_part());
         let cuda_name =
             definition.entry.as_ref().and_then(|entry| entry.cuda.as_ref()).and_then(|names| match scalar {

@@ -8,6 +8,7 @@ use super::launches;
 use crate::check::Checker;
 use crate::check::checked::Unresolved;
 use crate::check::messages;
+use crate::check::options::FAST_MATH;
 use crate::check::state::definition::{Definition, GivenTypes, InstanceArg, Overload, ParamInfo, Signature};
 use crate::check::state::globals::{Global, Unknown};
 use crate::check::tree::FnId;
@@ -46,6 +47,9 @@ impl Checker<'_> {
                     match (&key.kind, &value.kind) {
                         (ExprKind::Str(key), ExprKind::Bool(on)) if key == "enable_backward" => {
                             self.settings.backward_off = !on;
+                        }
+                        (ExprKind::Str(key), _) if key == FAST_MATH && self.in_main() => {
+                            self.settings.fast_math = self.fast_math_value(value);
                         }
                         (ExprKind::Str(key), _) if key == "block_dim" && self.in_main() => {
                             self.host.block_dim = Some((self.scopes.current, value.clone()));

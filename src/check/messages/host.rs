@@ -61,6 +61,13 @@ pub(in crate::check) fn argument(
     .label(place, "declared here")
 }
 
+/// The module option `fast_math` is something else than a bool.
+pub(in crate::check) fn fast_math(written: &str, at: Span) -> Diagnostic {
+    Diagnostic::new(Code::E0401, format!("`fast_math` is True or False, not `{written}`"))
+        .label(at, "any other value would count as True in Warp")
+        .help("write `\"fast_math\": True`; `docs/gpu.md` says what it changes")
+}
+
 /// A launch has blocks of a size that there is not.
 pub(in crate::check) fn block_dim(written: &str, at: Span) -> Diagnostic {
     Diagnostic::new(Code::E1006, format!("a block has 1 to 1024 threads, and not {written}"))

@@ -36,6 +36,8 @@ pub(crate) struct Settings {
     pub block_dim: u32,
     /// The file's `wp.set_module_options({"enable_backward": False})`.
     pub backward_off: bool,
+    /// The file's `wp.set_module_options({"fast_math": True})`.
+    pub fast_math: bool,
 }
 
 /// What names mean. The first scope is the module.
@@ -277,6 +279,8 @@ pub(crate) struct Output {
     pub unresolved: Vec<Unresolved>,
     /// What became of each kernel.
     pub verdicts: Vec<Verdict>,
+    /// [`super::Checked::fast`]
+    pub fast: Vec<Span>,
     /// What an editor asks for.
     pub facts: Option<EditorFacts>,
 }

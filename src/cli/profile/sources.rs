@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{Args, registers_of};
-use crate::cli::run::{compile_from, report};
+use crate::cli::run::{With, compile_from, report};
 use crate::cli::{Exit, output};
 use crate::diag::{Diagnostic, Level};
 use crate::driver::Overlaid;
@@ -27,7 +27,7 @@ struct Meant {
 
 impl Meant {
     fn of(args: &Args, path: &Path, files: &Arc<Overlaid>) -> Meant {
-        let program = compile_from(files, &Wanted::of(path, false), None, false);
+        let program = compile_from(files, &Wanted::of(path, false), With::default());
         let all = || program.module.kernels().filter(|(_, f)| f.phase == Phase::Forward).map(|(id, _)| id);
         let (mut kernels, mut errors) = (Vec::new(), Vec::new());
         let named = args.kernels.iter().map(|name| Some(name.as_str()));

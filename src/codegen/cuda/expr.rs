@@ -366,7 +366,8 @@ impl Translator<'_> {
                 *value = Expr::cast("float", value.clone());
             }
         }
-        let call = Expr::Call(name.clone(), values);
+        let name = Some(name.as_str()).filter(|_| self.prelude.fast).and_then(scalar::approximation).unwrap_or(name);
+        let call = Expr::call(name, values);
         Ok(match function.results.first().map(|r| r.ty) {
             Some(Type::Scalar(s)) if is_half(s) => Expr::call(scalar_name(s), [call]),
             _ => call,

@@ -30,6 +30,7 @@ pub enum Helper {
     AtomicCas,
     GridSync,
     WarpAdd,
+    FastSqrt,
 }
 
 /// A shuffle of values that are no words.
@@ -56,6 +57,7 @@ impl Helper {
     pub fn name(self) -> &'static str {
         match self {
             Helper::Wrap => "wrap",
+            Helper::FastSqrt => "fast_sqrt",
             Helper::Take => "take",
             Helper::SafeDiv => "safe_div",
             Helper::SafeRem => "safe_rem",
@@ -84,6 +86,7 @@ impl Helper {
         "first_task",
         "task_step",
         "wrap",
+        "fast_sqrt",
         "take",
         "safe_div",
         "safe_rem",
@@ -144,6 +147,16 @@ impl Helper {
                 "\
 // A negative index counts from the end.
 static __device__ int wrap(int i, int n) { return i < 0 ? i + n : i; }
+"
+            }
+            Helper::FastSqrt => {
+                "\
+// The hardware's approximation.
+static __device__ float fast_sqrt(float x) {
+    float root;
+    asm(\"sqrt.approx.ftz.f32 %0, %1;\" : \"=f\"(root) : \"f\"(x));
+    return root;
+}
 "
             }
             Helper::Take => {

@@ -49,6 +49,7 @@ pub fn function(
         Some((function, shadows)) => (function, shadows.as_slice()),
         None => (&shared.module.functions[id], &[][..]),
     };
+    prelude.fast = function.fast_math && !(function.library && function.source_name.starts_with('_'));
     let mut body = translate(shared, function, plain, prelude)?;
     let defaults: Vec<Stmt> =
         shadows.iter().filter_map(|shadow| default_statement(function, &body, shadow, structs, prelude)).collect();

@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn text(c: Const) -> String {
-        super::super::print::expression(&literal(c, &mut Prelude::new(true)), &NoVariables)
+        super::super::print::expression(&literal(c, &mut Prelude::new(true, false)), &NoVariables)
     }
 
     #[test]

@@ -236,9 +236,10 @@ impl<'a> Printer<'a> {
             passed: RefCell::default(),
             marked: self.marked,
             fmad: options.fmad,
+            all_fast: kernels.iter().all(|&id| self.module.functions[id].fast_math),
         };
         let mut taken = Vec::new();
-        let mut prelude = Prelude::new(options.fmad);
+        let mut prelude = Prelude::new(options.fmad, shared.all_fast);
         let mut functions = String::new();
         for &(id, fingerprint) in &order {
             let function = &self.module.functions[id];
@@ -280,6 +281,11 @@ impl<'a> Printer<'a> {
             let name = &self.module.functions[id].source_name;
             let _ = writeln!(out, "// Compile with -fmad=false: the gradient of {name} finds extremes by their bits.");
         }
+        if kernels.iter().any(|&id| self.module.functions[id].fast_math) {
+            out.push_str(
+                "// fast_math: float32 functions are the GPU's approximations; Warp compiles with -ftz=true, too.\n",
+            );
+        }
         out.push('\n');
         prelude.write(&mut out, &self.module.structs);
         out.truncate(out.trim_end_matches('\n').len());
@@ -306,12 +312,13 @@ fn device_function(
         None => own.get(&id).cloned(),
     };
     let serves = |printed: &Arc<memo::Printed>| {
-        printed.prelude.fmad == shared.fmad && names().eq(printed.names.iter().map(String::as_str))
+        (printed.prelude.fmad, printed.prelude.all_fast) == (shared.fmad, shared.all_fast)
+            && names().eq(printed.names.iter().map(String::as_str))
     };
     if let Some(printed) = known.filter(serves) {
         return Ok(printed);
     }
-    let mut prelude = Prelude::new(shared.fmad);
+    let mut prelude = Prelude::new(shared.fmad, shared.all_fast);
     let (text, _) = kernel::function(shared, id, &mut prelude)?;
     let printed = Arc::new(memo::Printed { names: names().map(str::to_string).collect(), text, prelude });
     match fingerprint {
@@ -338,6 +345,8 @@ pub struct TextContext<'a> {
     marked: bool,
     /// Products and sums may fuse.
     fmad: bool,
+    /// All kernels take the hardware's approximations.
+    all_fast: bool,
 }
 
 impl TextContext<'_> {

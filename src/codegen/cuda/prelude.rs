@@ -84,6 +84,11 @@ const TEMPLATE: &str = "template <typename B> ";
 pub struct Prelude {
     /// Whether the compiler may fuse products of floats with sums.
     pub fmad: bool,
+    /// Whether all kernels of the text take the hardware's approximations, as operators on vectors
+    /// and such then do, which functions share.
+    pub all_fast: bool,
+    /// Whether the function that is being printed does.
+    pub fast: bool,
     scalars: BTreeSet<Scalar>,
     launch: bool,
     turns: bool,
@@ -110,9 +115,11 @@ pub struct Prelude {
 
 impl Prelude {
     /// Nothing yet.
-    pub fn new(fmad: bool) -> Prelude {
+    pub fn new(fmad: bool, all_fast: bool) -> Prelude {
         Prelude {
             fmad,
+            all_fast,
+            fast: all_fast,
             scalars: BTreeSet::new(),
             launch: false,
             turns: false,
@@ -269,7 +276,9 @@ impl Prelude {
         }
         let signature: Arc<str> = signature.into();
         self.signatures.insert(signature.clone());
+        let own = std::mem::replace(&mut self.fast, self.all_fast);
         let body = body(self);
+        self.fast = own;
         let (template, rest) = match signature.strip_prefix(TEMPLATE) {
             Some(rest) => (TEMPLATE, rest),
             None => ("", &*signature),

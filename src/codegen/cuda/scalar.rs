@@ -75,6 +75,21 @@ fn math_call(name: &str, s: Scalar, args: Vec<Expr>, prelude: &mut Prelude) -> E
     }
 }
 
+/// What CUDA has for the hardware's approximation of a function.
+pub fn approximation(name: &str) -> Option<&'static str> {
+    const NAMES: [(&str, &str); 8] = [
+        ("expf", "__expf"),
+        ("logf", "__logf"),
+        ("log2f", "__log2f"),
+        ("log10f", "__log10f"),
+        ("powf", "__powf"),
+        ("sinf", "__sinf"),
+        ("cosf", "__cosf"),
+        ("tanf", "__tanf"),
+    ];
+    NAMES.into_iter().find(|(exact, _)| *exact == name).map(|(_, near)| near)
+}
+
 pub fn unary(op: UnaryOp, s: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
     match op {
         UnaryOp::Neg if is_half(s) => from_float(s, Expr::prefix("-", to_float(a)), prelude),
@@ -84,6 +99,7 @@ pub fn unary(op: UnaryOp, s: Scalar, a: Expr, prelude: &mut Prelude) -> Expr {
         UnaryOp::Abs if s.is_float() => math_call("fabs", s, vec![a], prelude),
         UnaryOp::Abs if s.is_signed_int() => narrow(s, Expr::call("abs", [a]), prelude),
         UnaryOp::Abs | UnaryOp::Tf32 => a,
+        UnaryOp::Sqrt if prelude.fast && s == Scalar::F32 => Expr::call(prelude.helper(Helper::FastSqrt), [a]),
         UnaryOp::Sqrt => math_call("sqrt", s, vec![a], prelude),
         UnaryOp::Floor => math_call("floor", s, vec![a], prelude),
         UnaryOp::Ceil => math_call("ceil", s, vec![a], prelude),
@@ -207,6 +223,7 @@ pub fn binary(op: BinaryOp, s: Scalar, a: Expr, b: Expr, facts: OperandFacts, pr
             let e = operator(Infix::Mul, s, a, b, prelude);
             narrow(s, e, prelude)
         }
+        BinaryOp::Div if prelude.fast && s == Scalar::F32 => Expr::call("__fdividef", [a, b]),
         // By a power of two it would be such a product.
         BinaryOp::Div if !prelude.fmad && matches!(s, Scalar::F32 | Scalar::F64) => {
             Expr::call(if s == Scalar::F32 { "__fdiv_rn" } else { "__ddiv_rn" }, [a, b])

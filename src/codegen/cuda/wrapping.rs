@@ -310,7 +310,7 @@ mod tests {
 
     #[test]
     fn sums_are_computed_without_sign() {
-        let mut prelude = Prelude::new(true);
+        let mut prelude = Prelude::new(true, false);
         let mut sum = |op, a, b| binary(op, Scalar::I32, a, b, &mut prelude);
         let one = sum(BinaryOp::Add, x(), Expr::atom("1"));
         assert_eq!(text(&one), "(int)((unsigned)x + 1)");
@@ -328,7 +328,7 @@ mod tests {
 
     #[test]
     fn updates_have_no_cast() {
-        let mut prelude = Prelude::new(true);
+        let mut prelude = Prelude::new(true, false);
         let mut updated = |op, a, b| {
             let value = binary(op, Scalar::I32, a, b, &mut prelude);
             update(&x(), &value).map(|(op, right)| format!("x {}= {}", op.symbol(), text(&right)))

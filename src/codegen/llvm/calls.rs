@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::approximate::flush_subnormals;
 use super::builder::{Func, Ty};
 use super::debug_locations::DebugLocations;
 use super::flatten;
@@ -120,6 +121,9 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         };
         let made = ll.add_function(&format!("{}_func", function.name), result, &params, false);
         ll.set_internal(made);
+        if self.target.is_gpu() && function.fast_math {
+            flush_subnormals(ll, made);
+        }
         if !self.target.is_gpu() {
             ll.set_several_results(made);
         }

@@ -82,6 +82,13 @@ impl<'ctx> Llvm<'ctx> {
         }
         value
     }
+    /// An instruction that the back end may approximate.
+    pub fn approximate(&self, value: Val<'ctx>) -> Val<'ctx> {
+        if let Some(inst) = value.as_instruction_value() {
+            built(inst.set_fast_math_flags(FastMathFlags::ApproxFunc));
+        }
+        value
+    }
     pub fn fadd(&self, a: Val<'ctx>, b: Val<'ctx>) -> Val<'ctx> {
         self.contracted(self.raw_fadd(a, b))
     }

@@ -138,7 +138,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         floats: Floats,
         names: bool,
     ) -> ModuleState<'a, 'ctx> {
-        let ops = Ops { ll, floats, is_host: matches!(target, Target::Host { .. }) };
+        let ops = Ops { ll, floats, is_host: matches!(target, Target::Host { .. }), fast: false };
         ModuleState {
             ir,
             ll,
@@ -338,8 +338,11 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         // The library's own helpers, such as the bodies of `sin` and `pow`, place each rounding and
         // each fma on purpose.
         let contract = self.ll.contract.get();
-        self.ll.contract.set(contract && !(function.library && function.source_name.starts_with('_')));
+        let exact = function.library && function.source_name.starts_with('_');
+        self.ll.contract.set(contract && !exact);
+        let fast = std::mem::replace(&mut self.ops.fast, self.target.is_gpu() && function.fast_math && !exact);
         let end = self.block(&mut frame, function.entry, true);
+        self.ops.fast = fast;
         self.ll.contract.set(contract);
         let flat = match (end, frame.returns.take()) {
             (End::Return(values), None) => values,
@@ -615,6 +618,8 @@ impl<'s, 'a, 'ctx> Lower<'s, 'a, 'ctx> {
         let args: Vec<Scalars> = args.iter().map(|a| frame.get(*a).clone()).collect();
         let values = if let Some(scaled) = self.scaled(callee, &args) {
             vec![smallvec![scaled]]
+        } else if let Some(near) = self.approximated(callee, &args) {
+            vec![smallvec![near]]
         } else if let Some(made) = self.state.library_call(callee) {
             let flat: Scalars = args.into_iter().flatten().collect();
             match &self.ir.functions[callee].results[..] {

@@ -32,11 +32,13 @@
 //! | `debug_info` | what do debuggers and profilers see of a kernel in an object? |
 //! | `object` | what does a program link? |
 //! | `frames` | how much of the stack does an entry of an object need? |
+//! | `approximate` | what does a GPU compute in place of exact functions? |
 //! | `options` | how may code be made, and why is there none? |
 //! | `local_memory` | how much memory do the local arrays of a kernel need? |
 //! | `machine`, `host_passes`, `effort` | which machine and which passes, and how much work may they be? |
 
 mod affine;
+mod approximate;
 mod assembly;
 mod atomics;
 mod block_sums;

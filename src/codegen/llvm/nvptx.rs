@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use super::approximate::flush_subnormals;
 use super::builder::{Attribute, AttributeLoc, Context, IntPredicate, Llvm, Ty, Val};
 use super::debug_locations::{self, DebugLocations};
 use super::flatten;
@@ -483,6 +484,9 @@ fn entry(state: &mut ModuleState, kernel: FuncId, options: &PtxOptions) {
     ll.set_ptx_kernel(made);
     if let Some(threads) = own_threads(function) {
         ll.add_attribute(made, AttributeLoc::Function, Attribute::Text("nvvm.reqntid", &threads.to_string()));
+    }
+    if function.fast_math {
+        flush_subnormals(ll, made);
     }
     state.enter(made, kernel);
     for (n, p) in passing.iter().enumerate() {

@@ -32,6 +32,9 @@ pub struct Ops<'a, 'ctx> {
     pub ll: &'a Llvm<'ctx>,
     pub floats: Floats,
     pub is_host: bool,
+    /// Quotients, roots and functions of `float32` are the hardware's approximations
+    /// ([`super::approximate`]).
+    pub fast: bool,
 }
 
 fn is_narrow(s: Scalar) -> bool {
@@ -257,6 +260,7 @@ impl<'ctx> Ops<'_, 'ctx> {
             UnaryOp::Abs if float => self.fabs(a),
             UnaryOp::Abs if s.is_signed_int() => ll.intrinsic("llvm.abs", &[ll.ty(a)], &[a, ll.bool(false)]),
             UnaryOp::Abs | UnaryOp::Tf32 => a,
+            UnaryOp::Sqrt if self.fast && s == Scalar::F32 => ll.approximate(self.float_intrinsic("llvm.sqrt", &[a])),
             UnaryOp::Sqrt => self.narrow(s, self.float_intrinsic("llvm.sqrt", &[a])),
             UnaryOp::Floor => self.float_intrinsic("llvm.floor", &[a]),
             UnaryOp::Ceil => self.float_intrinsic("llvm.ceil", &[a]),
@@ -275,6 +279,7 @@ impl<'ctx> Ops<'_, 'ctx> {
             BinaryOp::Add if float => self.narrow(s, self.wide(s, a, b, Llvm::fadd, Llvm::raw_fadd)),
             BinaryOp::Sub if float => self.narrow(s, self.wide(s, a, b, Llvm::fsub, Llvm::raw_fsub)),
             BinaryOp::Mul if float => self.narrow(s, self.wide(s, a, b, Llvm::fmul, Llvm::raw_fmul)),
+            BinaryOp::Div if self.fast && s == Scalar::F32 => ll.approximate(ll.fdiv(a, b)),
             BinaryOp::Div if float => self.narrow(s, ll.fdiv(a, b)),
             BinaryOp::Add => ll.add(a, b),
             BinaryOp::Sub => ll.sub(a, b),

@@ -295,6 +295,7 @@ fn assert_same(a: &Module, b: &Module) {
             gives,
             library,
             by_block,
+            fast_math,
             block_threads,
             phase,
             derivative,
@@ -313,7 +314,7 @@ fn assert_same(a: &Module, b: &Module) {
         assert_eq!(typed(results), typed(&g.results), "{name}");
         assert_eq!((cuda_name, native, library, phase), (&g.cuda_name, &g.native, &g.library, &g.phase), "{name}");
         assert_eq!(gives, &g.gives, "{name}");
-        assert_eq!((*by_block, *block_threads), (g.by_block, g.block_threads), "{name}");
+        assert_eq!((*by_block, *fast_math, *block_threads), (g.by_block, g.fast_math, g.block_threads), "{name}");
         assert_eq!((derivative, tape), (&g.derivative, &g.tape), "{name}");
         assert_eq!(places(a, f), places(b, g), "{name}");
         let mut same = Same { f, g, values: Default::default(), notes: 0 };
