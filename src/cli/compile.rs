@@ -38,7 +38,7 @@ pub(super) struct Args {
     /// a single result; `-` prints it.
     #[arg(short, long = "out-dir", value_name = "DIR|FILE", default_value = ".")]
     out: PathBuf,
-    /// GPU architectures for PTX: sm_75 and up. With several, files are named FILE.sm_90.ptx.
+    /// GPU architectures for PTX: sm_75 and up; sm_90a and its like run on one capability alone. With several, files are named FILE.sm_90.ptx.
     #[arg(long, value_delimiter = ',', default_value = "sm_90", value_name = "SM", value_parser = arch)]
     arch: Vec<Arch>,
     #[command(flatten)]
@@ -384,7 +384,7 @@ fn wrote(kernels: usize, untold: bool, source: &Path, files: &[PathBuf]) -> Stri
 /// `sm_90`, or `90` alone.
 fn arch(text: &str) -> Result<Arch, String> {
     let number = text.strip_prefix("sm_").unwrap_or(text);
-    Arch::ALL.iter().copied().find(|arch| arch.number.to_string() == number).ok_or_else(|| {
+    Arch::ALL.iter().copied().find(|arch| arch.name.strip_prefix("sm_") == Some(number)).ok_or_else(|| {
         let names: Vec<&str> = Arch::ALL.iter().map(|arch| arch.name).collect();
         format!("known architectures: {}", names.join(", "))
     })

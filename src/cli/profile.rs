@@ -90,7 +90,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn limits(text: &str) -> std::result::Result<&'static Limits, String> {
-    Limits::of(text)
+    Limits::of(text.strip_suffix('a').unwrap_or(text))
         .ok_or_else(|| format!("known architectures: {}", known_architectures().join(", ")))
 }
 

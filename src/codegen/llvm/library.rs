@@ -182,7 +182,7 @@ pub(super) struct LibraryText {
 /// What the text of a library function depends on, beside its fingerprint.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct TextKey {
-    pub arch: u32,
+    pub arch: &'static str,
     pub fmad: bool,
     /// LLVM IR is asked for too, in which values keep their names.
     pub ir: bool,

@@ -122,7 +122,8 @@ pub struct Arch {
 impl Arch {
     /// From the PTX ISA manual, "Release notes": the version that brought each target; of sm_75,
     /// that with its `mma.sync` of 16 x 8 x 8 halves. All are at most 9.0. Shared memory is from
-    /// the CUDA C++ Programming Guide, "Compute Capabilities".
+    /// the CUDA C++ Programming Guide, "Compute Capabilities". Targets with an `a` run on that
+    /// capability alone; they take the code of the one without.
     pub const ALL: &'static [Arch] = &[
         Arch { name: "sm_75", number: 75, ptx: 65, shared: 64 << 10 },
         Arch { name: "sm_80", number: 80, ptx: 70, shared: 163 << 10 },
@@ -130,14 +131,24 @@ impl Arch {
         Arch { name: "sm_87", number: 87, ptx: 74, shared: 163 << 10 },
         Arch { name: "sm_89", number: 89, ptx: 78, shared: 99 << 10 },
         Arch { name: "sm_90", number: 90, ptx: 78, shared: 227 << 10 },
+        Arch { name: "sm_90a", number: 90, ptx: 80, shared: 227 << 10 },
         Arch { name: "sm_100", number: 100, ptx: 86, shared: 227 << 10 },
+        Arch { name: "sm_100a", number: 100, ptx: 86, shared: 227 << 10 },
         Arch { name: "sm_103", number: 103, ptx: 88, shared: 227 << 10 },
+        Arch { name: "sm_103a", number: 103, ptx: 88, shared: 227 << 10 },
         Arch { name: "sm_120", number: 120, ptx: 87, shared: 99 << 10 },
+        Arch { name: "sm_120a", number: 120, ptx: 87, shared: 99 << 10 },
         Arch { name: "sm_121", number: 121, ptx: 88, shared: 99 << 10 },
+        Arch { name: "sm_121a", number: 121, ptx: 88, shared: 99 << 10 },
     ];
 
     /// What is compiled for where nothing else is asked for.
     pub const DEFAULT: Arch = Arch::ALL[5];
+
+    /// Whether code for it runs on no later GPU (`sm_90a`).
+    pub fn is_specific(self) -> bool {
+        self.name.ends_with('a')
+    }
 
     /// The architecture of this name, such as `sm_90`.
     pub fn from_name(name: &str) -> Option<Arch> {

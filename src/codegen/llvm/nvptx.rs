@@ -346,7 +346,7 @@ impl Ready<'_> {
         options: &PtxOptions,
         names: bool,
     ) -> Result<Arc<LibraryText>, CodegenError> {
-        let kind = TextKey { arch: options.arch.number, fmad: options.fmad, ir: names };
+        let kind = TextKey { arch: options.arch.name, fmad: options.fmad, ir: names };
         self.known.get_or_make(fingerprint, kind, || {
             let context = Context::create();
             let ll = empty_module(&context, machine, options, names);

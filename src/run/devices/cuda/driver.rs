@@ -147,7 +147,7 @@ pub fn ordinal_of(address: u64) -> Result<i32> {
 /// later ones (PTX ISA manual, `.target`).
 fn arch_for((major, minor): (i32, i32)) -> Option<Arch> {
     let number = u32::try_from(major * 10 + minor).ok()?;
-    Arch::ALL.iter().copied().filter(|arch| arch.number <= number).max_by_key(|arch| arch.number)
+    Arch::ALL.iter().copied().filter(|arch| arch.number <= number && !arch.is_specific()).max_by_key(|arch| arch.number)
 }
 
 /// A kernel loaded on a device.
