@@ -5,7 +5,7 @@
 use std::rc::Rc;
 
 use super::cluster::Shared;
-use super::code::{Access, Atomic, Op, Order, Swap};
+use super::code::{Access, Atomic, Op, Order, Reg, Swap};
 use super::decode::added_flushed;
 use super::findings::{Other, Touched, What};
 use super::machine::{Machine, lanes};
@@ -145,39 +145,61 @@ impl Machine<'_> {
     ) {
         let addresses = addresses(warp, atomic.base, atomic.offset);
         if let Some(counters) = &mut self.counters {
-            counters.atomic(pc, warp.id, atomic.space, &addresses, active, atomic.bytes);
+            counters.atomic(pc, warp.id, atomic.space, &addresses, active, atomic.all_bytes());
         }
         let mut any = false;
         for lane in lanes(active) {
-            let touched = touched(atomic.space, addresses[lane], atomic.bytes, true);
-            let Some(place) = self.place(shared, warp, touched, lane, pc, atomic.swap != Swap::No) else { continue };
-            let old = self.get(shared, warp, place, 0, atomic.bytes);
-            let (a, b) = (warp.regs[atomic.a as usize][lane], warp.regs[atomic.b as usize][lane]);
-            let new = match atomic.flushes && matches!(place, Place::Global(_)) {
-                true => added_flushed(old, a),
-                false => (atomic.f)(old, a, b),
-            };
-            any |= new != old;
-            if atomic.reads {
-                self.look_for_unset(shared, warp, place, Touched { writes: false, ..touched }, lane, pc);
+            // A vector lies at a multiple of its size.
+            let whole = touched(atomic.space, addresses[lane], atomic.all_bytes(), true);
+            if !atomic.more.is_empty() && whole.address % u64::from(whole.bytes) != 0 {
+                self.findings.add(What::Misaligned(whole), pc, warp.thread(lane as u32));
+                continue;
             }
-            match atomic.swap {
-                Swap::Part => {
-                    for k in (0..atomic.bytes).filter(|k| (a ^ b) >> (8 * k) & 0xff != 0) {
-                        let byte = Touched { address: touched.address + u64::from(k), bytes: 1, ..touched };
-                        self.look(shared, warp, place.byte(k), byte, lane, pc, true, new != old);
-                    }
-                }
-                Swap::Whole | Swap::No => self.look(shared, warp, place, touched, lane, pc, true, new != old),
-            }
-            self.acquire(shared.number, warp, place, touched);
-            self.set(shared, warp, place, 0, atomic.bytes, new);
-            self.release(shared.number, warp, place, touched, atomic.order);
-            if let Some(d) = atomic.d {
-                warp.regs[d as usize][lane] = old;
+            for (k, a) in (0..).zip(std::iter::once(&atomic.a).chain(&atomic.more)) {
+                let touched = touched(atomic.space, whole.address + u64::from(atomic.bytes * k), atomic.bytes, true);
+                any |= self.update(shared, warp, atomic, touched, *a, (pc, lane));
             }
         }
         split.polls = if any { 0 } else { split.polls + 1 };
+    }
+
+    /// One place of an atomic; whether its value is another one now.
+    fn update(
+        &mut self,
+        shared: &mut Shared,
+        warp: &mut Warp,
+        atomic: &Atomic,
+        touched: Touched,
+        a: Reg,
+        (pc, lane): (u32, usize),
+    ) -> bool {
+        let Some(place) = self.place(shared, warp, touched, lane, pc, atomic.swap != Swap::No) else { return false };
+        let old = self.get(shared, warp, place, 0, atomic.bytes);
+        let (a, b) = (warp.regs[a as usize][lane], warp.regs[atomic.b as usize][lane]);
+        let new = match atomic.flushes && matches!(place, Place::Global(_)) {
+            true => added_flushed(old, a),
+            false => (atomic.f)(old, a, b),
+        };
+
+        if atomic.reads {
+            self.look_for_unset(shared, warp, place, Touched { writes: false, ..touched }, lane, pc);
+        }
+        match atomic.swap {
+            Swap::Part => {
+                for k in (0..atomic.bytes).filter(|k| (a ^ b) >> (8 * k) & 0xff != 0) {
+                    let byte = Touched { address: touched.address + u64::from(k), bytes: 1, ..touched };
+                    self.look(shared, warp, place.byte(k), byte, lane, pc, true, new != old);
+                }
+            }
+            Swap::Whole | Swap::No => self.look(shared, warp, place, touched, lane, pc, true, new != old),
+        }
+        self.acquire(shared.number, warp, place, touched);
+        self.set(shared, warp, place, 0, atomic.bytes, new);
+        self.release(shared.number, warp, place, touched, atomic.order);
+        if let Some(d) = atomic.d {
+            warp.regs[d as usize][lane] = old;
+        }
+        new != old
     }
 
     #[inline(always)]

@@ -271,6 +271,8 @@ pub struct Atomic {
     pub f: Update,
     pub a: Reg,
     pub b: Reg,
+    /// The operands for the places behind, of a vector: each is an update of its own.
+    pub more: Box<[Reg]>,
     pub order: Order,
     /// Only threads of the block see it as atomic.
     pub of_block: bool,
@@ -292,6 +294,13 @@ pub enum Swap {
     /// A half or a byte, where the hardware compares words: of the word around it, what it does not
     /// change belongs to others.
     Part,
+}
+
+impl Atomic {
+    /// The bytes of all places.
+    pub fn all_bytes(&self) -> u32 {
+        self.bytes * (1 + self.more.len() as u32)
+    }
 }
 
 pub type Update = fn(old: u64, a: u64, b: u64) -> u64;

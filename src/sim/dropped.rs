@@ -48,7 +48,7 @@ fn flow(op: &Op) -> Option<Flow> {
         }
         Op::Load(access) => does(vec![access.base]),
         Op::Store(access) => does([vec![access.base], given(&access.values)].concat()),
-        Op::Atomic(atomic) => does(vec![atomic.base, atomic.a, atomic.b]),
+        Op::Atomic(atomic) => does([&[atomic.base, atomic.a, atomic.b], &*atomic.more].concat()),
         Op::LoadMatrix(matrix) => does(vec![matrix.base]),
         Op::StoreMatrix(matrix) => does([&[matrix.base], &*matrix.regs].concat()),
         Op::MultiplyMatrices(m) => does([&*m.a, &*m.b, &*m.c].concat()),

@@ -87,8 +87,8 @@ impl Measured {
             let (kind, space, bytes) = match &inst.op {
                 Op::Load(access) => (AccessKind::Load, access.space, access.bytes * access.values.len() as u32),
                 Op::Store(access) => (AccessKind::Store, access.space, access.bytes * access.values.len() as u32),
-                Op::Atomic(atomic) if atomic.d.is_none() => (AccessKind::Reduction, atomic.space, atomic.bytes),
-                Op::Atomic(atomic) => (AccessKind::Atomic, atomic.space, atomic.bytes),
+                Op::Atomic(atomic) if atomic.d.is_none() => (AccessKind::Reduction, atomic.space, atomic.all_bytes()),
+                Op::Atomic(atomic) => (AccessKind::Atomic, atomic.space, atomic.all_bytes()),
                 Op::CopyAsync(copy) => (AccessKind::Copy, Space::Global, copy.bytes),
                 Op::LoadMatrix(load) => (AccessKind::Load, load.space, 16),
                 _ => (AccessKind::Load, Space::Generic, 0),

@@ -66,6 +66,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
         inst: &'a Inst,
         operands: &Scalars<'ctx>,
     ) -> Scalars<'ctx> {
+        if self.vector_of_sums(frame, op, access, inst).is_some() {
+            return self.add_vector(frame, op, access, inst, operands);
+        }
         self.update(frame, access, inst, |lower, s, pointer, local, k| {
             let operand = operands[k];
             if local {
@@ -179,6 +182,9 @@ impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {
     /// together.
     fn rows_of_sums(&self, frame: &Frame<'a, 'ctx>, op: AtomicOp, access: &Access, inst: &Inst) -> Option<Rows> {
         let &result = inst.results.first()?;
+        if self.vector_of_sums(frame, op, access, inst).is_some() {
+            return None;
+        }
         let adds = matches!(op, AtomicOp::Add | AtomicOp::Sub);
         let rows = self.rows(frame, access, frame.ty(result), LEAST_ADDED).filter(|_| adds)?;
         (crate::analysis::uses(frame.function)[result] == 0).then_some(rows)

@@ -266,6 +266,21 @@ impl<'ctx> Llvm<'ctx> {
         let text = "atom.release.gpu.global.add.u32 $0, [$1], $2;";
         self.assembly(text, "=r,l,r,~{memory}", self.i32(), &[address, add])
     }
+    /// Adds numbers to as many side by side, each by itself, from sm_90 and PTX 8.1 on: `f32`, or
+    /// the bits of halves.
+    pub fn ptx_add_vector(&self, address: Val<'ctx>, numbers: &[Val<'ctx>], halves: bool) {
+        let places: Vec<String> = (1..=numbers.len()).map(|n| format!("${n}")).collect();
+        let ty = if halves { "noftz.v" } else { "v" }.to_string() + &numbers.len().to_string();
+        let ty = ty + if halves { ".f16" } else { ".f32" };
+        let text = format!("red.relaxed.gpu.global.add.{ty} [$0], {{{}}};", places.join(", "));
+        let constraint = if halves { ",h" } else { ",f" };
+        let constraints = format!("l{},~{{memory}}", constraint.repeat(numbers.len()));
+        let args: Vec<Val> = std::iter::once(address).chain(numbers.iter().copied()).collect();
+        let params: SmallVec<[Ty; 2]> = args.iter().map(|a| self.ty(*a)).collect();
+        let (ty, dialect) = (self.function_ty(None, &params, false), Some(InlineAsmDialect::ATT));
+        let asm = self.context.create_inline_asm(ty, text, constraints, true, false, dialect, false);
+        self.call_pointer_site(asm, ty, &args);
+    }
     /// Loads a word, and all that came before it was released.
     pub fn ptx_load_acquire(&self, address: Val<'ctx>) -> Val<'ctx> {
         self.assembly("ld.acquire.gpu.global.u32 $0, [$1];", "=r,l,~{memory}", self.i32(), &[address])

@@ -101,6 +101,8 @@ pub struct ModuleState<'a, 'ctx> {
     pub ll: &'a Llvm<'ctx>,
     pub ops: Ops<'a, 'ctx>,
     pub target: Target,
+    /// The GPU adds vectors to memory ([`super::vector_sums`]).
+    pub vector_sums: bool,
     pub sites: Sites,
     /// Values keep the names of their source variables.
     names: bool,
@@ -142,6 +144,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
         ModuleState {
             ir,
             ll,
+            vector_sums: false,
             ops,
             target,
             sites: Sites::default(),

@@ -32,6 +32,7 @@
 //! | `debug_info` | what do debuggers and profilers see of a kernel in an object? |
 //! | `object` | what does a program link? |
 //! | `frames` | how much of the stack does an entry of an object need? |
+//! | `vector_sums` | which sums add a whole vector in one instruction? |
 //! | `approximate` | what does a GPU compute in place of exact functions? |
 //! | `options` | how may code be made, and why is there none? |
 //! | `local_memory` | how much memory do the local arrays of a kernel need? |
@@ -86,6 +87,7 @@ mod simd;
 pub mod strips;
 mod tensor;
 mod vector;
+mod vector_sums;
 mod versions;
 mod warp;
 mod zero_scatters;

@@ -23,6 +23,7 @@ use super::ops::Floats;
 use super::options::{ArrayLayout, Checks, CodegenError, Grid, Opt, Prints, PtxOptions};
 use super::param_names::name_parameters;
 use super::strips::{self, Strips};
+use super::vector_sums;
 use crate::abi::{self, DeviceStatus, LaunchBounds};
 use crate::analysis::effects::EffectTable;
 use crate::analysis::rounding;
@@ -210,6 +211,7 @@ pub(super) fn emit_ir(
     options: &PtxOptions,
     known: &Parts,
 ) -> Result<String, CodegenError> {
+    let options = &with_parameters(module, kernels, *options);
     Ready::of(module, kernels, options, known)?.compile(&Context::create(), kernels, options, true, Places::None)?.ir()
 }
 
@@ -220,6 +222,7 @@ pub(super) fn emit_both(
     options: &PtxOptions,
     known: &Parts,
 ) -> Result<(String, String), CodegenError> {
+    let options = &with_parameters(module, kernels, *options);
     let ready = Ready::of(module, kernels, options, known)?;
     let context = Context::create();
     let compiled = ready.compile(&context, kernels, options, true, Places::None)?;
@@ -332,6 +335,7 @@ impl Ready<'_> {
         let target = Target::Nvptx { checks: options.checks };
         let mut state = ModuleState::new(&self.module, &self.shadows, ll, target, Floats::NVPTX, names);
         state.rows = options.opt == Opt::Full;
+        state.vector_sums = options.arch.number >= vector_sums::SINCE.0 && options.arch.ptx >= vector_sums::SINCE.1;
         state.sites = self.sites.clone();
         state.prints = self.prints.as_deref();
         state
@@ -403,10 +407,15 @@ fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
 /// they may take more, from Volta on.
 const SMALL_PARAMETERS: (u32, u32) = (4096, 81);
 
-/// The same options, in a version of PTX that has room for the parameters of these kernels.
+/// The same options, in a version of PTX that has room for the parameters of these kernels, and adds
+/// their vectors.
 fn with_parameters(module: &Module, kernels: &[FuncId], mut options: PtxOptions) -> PtxOptions {
     let (small, version) = SMALL_PARAMETERS;
     if kernels.iter().any(|&kernel| parameter_bytes(module, kernel) > small) {
+        options.arch.ptx = options.arch.ptx.max(version);
+    }
+    let (arch, version) = vector_sums::SINCE;
+    if options.arch.number >= arch && options.layout.is_dense() && vector_sums::any(module) {
         options.arch.ptx = options.arch.ptx.max(version);
     }
     options

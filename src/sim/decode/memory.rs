@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use half::{bf16, f16};
 
+use super::arithmetic::is_half;
 use super::modifiers::Modifiers;
 use super::{Decoder, unknown};
 use crate::ptx::{Error, Instruction, Kind, Operand, Result, Space, Type};
@@ -131,11 +132,21 @@ impl<'t> Decoder<'_, 't> {
         m.ignore_caching();
         const NAMES: &[&str] = &["add", "inc", "dec", "min", "max", "and", "or", "xor", "exch", "cas"];
         let name = m.find(|m| NAMES.iter().copied().find(|name| *name == m)).ok_or_else(|| unknown(i))?;
-        if i.modifiers.iter().any(|m| matches!(*m, "v2" | "v4" | "v8" | "async")) {
+        if m.take("async") {
             return Err(unknown(i));
         }
+        let count = m.find(|m| ["v2", "v4", "v8"].into_iter().zip([2, 4, 8]).find_map(|(v, n)| (v == m).then_some(n)));
         let types = m.types();
         let &[ty] = types.as_slice() else { return Err(unknown(i)) };
+        // Vectors are sums and extremes of floats in global memory, up to 16 bytes.
+        let fits = |count: usize| {
+            let whole =
+                matches!((ty.kind, ty.bits), (Kind::Float, 32)) && name == "add" || is_half(ty) && name != "exch";
+            whole && space == Space::Global && ty.bytes() as usize * count <= 16 && i.opcode == "red"
+        };
+        if count.is_some_and(|count| !fits(count)) {
+            return Err(unknown(i));
+        }
         let f = update(name, ty).ok_or_else(|| unknown(i))?;
         let expected = usize::from(i.opcode == "atom") + 2 + usize::from(name == "cas");
         if i.operands.len() != expected {
@@ -150,7 +161,16 @@ impl<'t> Decoder<'_, 't> {
             d => Some(self.write(i, d, ty)?),
         };
         let (base, offset) = self.place(i, &rest[0])?;
-        let a = self.read(i, &rest[1], ty)?;
+        let (single, list) = ([rest[1].clone()], &rest[1]);
+        let list: &[Operand] = match (list, count) {
+            (Operand::Vector(list), Some(count)) if list.len() == count => list,
+            (Operand::Vector(_), _) | (_, Some(_)) => {
+                return Err(Error::malformed(i.at, format!("`{i}` has another number of registers")));
+            }
+            _ => &single,
+        };
+        let mut operands = list.iter().map(|operand| self.read(i, operand, ty)).collect::<Result<Vec<_>>>()?;
+        let a = operands.remove(0);
         let b = if name == "cas" { self.read(i, &rest[2], ty)? } else { a };
         let flushes = name == "add" && (ty.kind, ty.bits) == (Kind::Float, 32);
         let atomic = Atomic {
@@ -162,6 +182,7 @@ impl<'t> Decoder<'_, 't> {
             f,
             a,
             b,
+            more: operands.into(),
             order,
             of_block,
             flushes,
