@@ -85,6 +85,17 @@ fn a_kernel_without_the_option_stays_exact_beside_one_with_it() {
     assert!(!slow.contains("__sinf(") && !slow.contains("__fdividef("), "{slow}");
 }
 
+/// Its gradient computes the value again, and looks for the same bits.
+#[test]
+fn a_kernel_whose_gradient_compares_bits_stays_exact() {
+    let text = "import warp as wp\n@wp.kernel\ndef k(x: wp.array(dtype=float), y: wp.array(dtype=float)):\n    i = wp.tid()\n    wp.atomic_max(y, 0, wp.exp(x[i]) / x[i])\n";
+    let [ptx, cuda] = ["ptx", "cuda"].map(|what| code(&emit(text, what, &["--fast-math"])));
+    assert!(!ptx.contains(".approx") && !ptx.contains(".ftz"), "{ptx}");
+    assert!(!cuda.contains("__expf") && !cuda.contains("__fdividef"), "{cuda}");
+    let fast = emit(&text.replace("atomic_max", "atomic_add"), "ptx", &["--fast-math"]);
+    assert!(fast.contains("ex2.approx.ftz"), "{fast}");
+}
+
 #[test]
 fn cuda_text_has_the_intrinsics() {
     for more in [&[][..], &["--abi", "plain"]] {
