@@ -38,7 +38,8 @@ pub(super) struct Args {
     /// a single result; `-` prints it.
     #[arg(short, long = "out-dir", value_name = "DIR|FILE", default_value = ".")]
     out: PathBuf,
-    /// GPU architectures for PTX: sm_75 and up; sm_90a and its like run on one capability alone. With several, files are named FILE.sm_90.ptx.
+    /// GPU architectures for PTX: sm_75 and up. sm_90a and its like run on one capability alone.
+    /// With several, files are named FILE.sm_90.ptx.
     #[arg(long, value_delimiter = ',', default_value = "sm_90", value_name = "SM", value_parser = arch)]
     arch: Vec<Arch>,
     #[command(flatten)]

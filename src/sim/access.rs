@@ -151,7 +151,7 @@ impl Machine<'_> {
         for lane in lanes(active) {
             // A vector lies at a multiple of its size.
             let whole = touched(atomic.space, addresses[lane], atomic.all_bytes(), true);
-            if !atomic.more.is_empty() && whole.address % u64::from(whole.bytes) != 0 {
+            if !atomic.more.is_empty() && !whole.address.is_multiple_of(u64::from(whole.bytes)) {
                 self.findings.add(What::Misaligned(whole), pc, warp.thread(lane as u32));
                 continue;
             }

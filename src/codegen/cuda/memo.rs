@@ -3,9 +3,9 @@
 //!
 //! Kept by the [fingerprint](crate::ir::fingerprint) of a function: its text, and what the text
 //! needs above it. A text depends on nothing but the fingerprint, on whether products may fuse
-//! and all kernels approximate, and on the names of the function and of those that it calls, which are kept beside it and
-//! compared: [`super::kernel::function`] asks the module for nothing else when no type is a struct
-//! of the user's, and the [`Prelude`] for nothing at all.
+//! and all kernels approximate, and on the names of the function and of those that it calls, which
+//! are kept beside it and compared: [`super::kernel::function`] asks the module for nothing else
+//! when no type is a struct of the user's, and the [`Prelude`] for nothing at all.
 
 use std::sync::Arc;
 

@@ -335,7 +335,7 @@ impl Ready<'_> {
         let target = Target::Nvptx { checks: options.checks };
         let mut state = ModuleState::new(&self.module, &self.shadows, ll, target, Floats::NVPTX, names);
         state.rows = options.opt == Opt::Full;
-        state.vector_sums = options.arch.number >= vector_sums::SINCE.0 && options.arch.ptx >= vector_sums::SINCE.1;
+        state.vector_sums = vector_sums::has(options);
         state.sites = self.sites.clone();
         state.prints = self.prints.as_deref();
         state
@@ -407,17 +407,14 @@ fn text(ll: &Llvm, machine: &Machine) -> Result<String, CodegenError> {
 /// they may take more, from Volta on.
 const SMALL_PARAMETERS: (u32, u32) = (4096, 81);
 
-/// The same options, in a version of PTX that has room for the parameters of these kernels, and adds
-/// their vectors.
+/// The same options, in a version of PTX that has room for the parameters of these kernels, and
+/// adds their vectors.
 fn with_parameters(module: &Module, kernels: &[FuncId], mut options: PtxOptions) -> PtxOptions {
     let (small, version) = SMALL_PARAMETERS;
     if kernels.iter().any(|&kernel| parameter_bytes(module, kernel) > small) {
         options.arch.ptx = options.arch.ptx.max(version);
     }
-    let (arch, version) = vector_sums::SINCE;
-    if options.arch.number >= arch && options.layout.is_dense() && vector_sums::any(module) {
-        options.arch.ptx = options.arch.ptx.max(version);
-    }
+    options.arch.ptx = options.arch.ptx.max(vector_sums::version(module, &options));
     options
 }
 

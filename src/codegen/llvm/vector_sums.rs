@@ -11,12 +11,13 @@
 use super::builder::Val;
 use super::flatten::ARRAY_DATA;
 use super::lower::{Frame, Lower, Scalars};
+use super::options::PtxOptions;
 use crate::analysis::uses;
 use crate::ir::{self, Access, AtomicOp, Function, Inst, Op};
 use crate::types::{Scalar, Type};
 
 /// The first architecture with such instructions, and the version of PTX.
-pub const SINCE: (u32, u32) = (90, 81);
+const SINCE: (u32, u32) = (90, 81);
 
 /// The bytes that one instruction adds to.
 const MOST_BYTES: u32 = 16;
@@ -35,19 +36,22 @@ fn adds(function: &Function, op: AtomicOp, access: &Access, inst: &Inst) -> Opti
     (uses(function)[result] == 0).then_some(found)
 }
 
-/// Whether a module may have such sums.
-pub fn any(module: &ir::Module) -> bool {
-    let adds = |inst: &Inst| {
-        let Op::Atomic { .. } = &inst.op else { return false };
-        inst.results.len() == 1
+/// Whether code has them.
+pub fn has(options: &PtxOptions) -> bool {
+    options.arch.number >= SINCE.0 && options.arch.ptx >= SINCE.1
+}
+
+/// The version of PTX that the sums of a module ask for; 0 where it has none.
+pub fn version(module: &ir::Module, options: &PtxOptions) -> u32 {
+    let (arch, version) = SINCE;
+    let any = |function: &Function| {
+        function.has(|inst| match (&inst.op, inst.results.first()) {
+            (Op::Atomic { .. }, Some(&result)) => vector(function.ty(result)).is_some(),
+            _ => false,
+        })
     };
-    module.functions.values().any(|function| {
-        let mut found = false;
-        function.walk(function.entry, &mut |_, inst| {
-            found |= adds(inst) && inst.results.first().is_some_and(|&result| vector(function.ty(result)).is_some());
-        });
-        found
-    })
+    let may = options.arch.number >= arch && options.layout.is_dense();
+    if may && module.functions.values().any(any) { version } else { 0 }
 }
 
 impl<'a, 'ctx> Lower<'_, 'a, 'ctx> {

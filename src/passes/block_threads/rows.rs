@@ -13,8 +13,8 @@ use crate::types::{Layout, StructTable, Type};
 
 const BANKS: u32 = 16;
 
-/// Makes the rows of matrices longer whose fragments the threads of a warp read and write, as long as
-/// all tiles fit into so many bytes.
+/// Makes the rows of matrices longer whose fragments the threads of a warp read and write, as long
+/// as all tiles fit into so many bytes.
 pub(super) fn lengthen(function: &mut Function, structs: &StructTable, most: u64) {
     let found = fragments::longer_rows(function);
     if found.is_empty() {
@@ -54,7 +54,8 @@ pub(super) fn spread(function: &mut Function, structs: &StructTable, shares: &Id
     }
 }
 
-/// Makes the rows of a tile longer, if all tiles then fit into so many bytes; `total` is what they take.
+/// Makes the rows of a tile longer, if all tiles then fit into so many bytes; `total` is what they
+/// take.
 fn longer(function: &mut Function, structs: &StructTable, total: &mut u64, most: u64, (tile, more): (ValueId, u32)) {
     let Type::Local(mut ty) = function.ty(tile) else { return };
     let Some(last) = usize::from(ty.ndim).checked_sub(1) else { return };
