@@ -8,7 +8,7 @@ kernel (`--each` of each number of threads, forward and backward) are run again 
 the arrays as they were before the launch. The least processor time of the thread counts, on several cores the least wall time. A
 kernel's total is its mean launch, times the launches of the frame. `how` is what `kc compile --emit plan` says of the kernel.
 
-The last line tells what a frame takes outside of kernels: the least of `--frames` frames after the first, by kc and by Warp in
+The last line of a program tells what a frame takes outside of kernels: the least of `--frames` frames after the first, by kc and by Warp in
 processes of their own, less the kernels' totals.
 """
 
@@ -20,6 +20,7 @@ import contextlib
 import ctypes
 import io
 import json
+import math
 import os
 import pathlib
 import subprocess
@@ -248,13 +249,12 @@ def show(found, top):
         )
     causes = collections.defaultdict(list)
     for row in rows[:top]:
-        word = row.get("how", "")
-        causes["SIMD" if word[:1].isdigit() and ", in vectors" in word else "no gain" if "would gain" in word else word].append(row)
+        causes[cause(row)].append(row)
     print("\n| how | kernels | slower than Warp | kc, ms | Warp, ms | Warp / kc |\n|---|---|---|---|---|---|")
-    for cause, group in sorted(causes.items(), key=lambda item: -sum(row["kc"] for row in item[1])):
+    for how, group in sorted(causes.items(), key=lambda item: -sum(row["kc"] for row in item[1])):
         kc, warp = (sum(row[side] for row in group) / 1e3 for side in ("kc", "warp"))
         slower = sum(row["kc"] > 1.03 * row["warp"] for row in group)
-        print(f"| {cause} | {len(group)} | {slower} | {kc:.2f} | {warp:.2f} | {warp / kc:.2f} |")
+        print(f"| {how} | {len(group)} | {slower} | {kc:.2f} | {warp:.2f} | {warp / kc:.2f} |")
     launches = sum(row["launches"] for row in rows)
     inside = {side: sum(row[side] for row in rows) / 1e3 for side in ("kc", "warp")}
     frame = {side: found[f"frame_{side}"] * 1e3 for side in inside}
@@ -269,12 +269,39 @@ def show(found, top):
     print(flush=True)
 
 
+def cause(row):
+    """Why a kernel runs as it does, in a word."""
+    word = row.get("how", "")
+    if word[:1].isdigit() and ", in vectors" in word:
+        return "SIMD"
+    return "no gain by SIMD" if "would gain" in word else word
+
+
+def corpus(everything, count):
+    """The costliest kernels of all programs together."""
+    rows = [row for found in everything.values() for row in found["rows"] if "how" in row]
+    rows = sorted(rows, key=lambda row: -row["kc"])[:count]
+    print(f"## The {len(rows)} costliest kernels of all programs\n")
+    print("| phase | how | kernels | slower than Warp | kc, ms | Warp, ms | geometric mean of Warp / kc |\n|---|---|---|---|---|---|---|")
+    groups = collections.defaultdict(list)
+    for row in rows:
+        groups[row["phase"], "all"].append(row)
+        groups[row["phase"], cause(row)].append(row)
+    for (phase, how), group in sorted(groups.items(), key=lambda item: (item[0][0] != "forward", -sum(row["kc"] for row in item[1]))):
+        kc, warp = (sum(row[side] for row in group) / 1e3 for side in ("kc", "warp"))
+        slower = sum(row["kc"] > 1.03 * row["warp"] for row in group)
+        mean = math.exp(sum(math.log(row["warp"] / row["kc"]) for row in group) / len(group))
+        print(f"| {phase} | {how} | {len(group)} | {slower} | {kc:.1f} | {warp:.1f} | {mean:.2f} |")
+    print(flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", nargs="+", help="names of programs.py --list")
     parser.add_argument("--frame", type=int, default=1, help="the frame whose launches are timed; the first is 0")
     parser.add_argument("--each", type=int, default=2, help="launches of a kernel that are timed, for each of its extents")
     parser.add_argument("--top", type=int, default=25, help="the costliest kernels that are shown")
+    parser.add_argument("--corpus", type=int, default=120, help="the costliest kernels of all programs that are summed up")
     parser.add_argument("--frames", type=int, default=5, help="whole frames that are timed")
     parser.add_argument("--cores", type=int, default=1, help="cores that kc may use; Warp's launches use one")
     parser.add_argument("--json", help="write the rows there")
@@ -309,6 +336,8 @@ def main():
             everything[name] = found
         print(f"## {name}\n")
         show(everything[name], arguments.top)
+    if len(everything) > 1:
+        corpus(everything, arguments.corpus)
     if arguments.json:
         pathlib.Path(arguments.json).write_text(json.dumps(everything, indent=1))
 

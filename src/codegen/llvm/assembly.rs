@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::builder::Context;
 use super::debug_info::DebugTexts;
-use super::host::{Extras, compile};
+use super::host_module::{Extras, compile};
 use super::options::{CodegenError, HostOptions};
 use crate::ir::{FuncId, Module};
 use crate::source::{FileId, SourceFile, SourceMap, Span, lined};

@@ -12,29 +12,31 @@ use super::flatten;
 use super::lower::{Lower, ModuleState, Scalars, Target, Thread};
 use crate::ir::{FuncId, Op};
 
-/// How large functions may become by what is inlined into them, in IR instructions. From a larger
-/// one its largest callees are called: those from the first of `from` on with which all functions
-/// stay below `most`, or from the last.
+/// How large functions may become by what is inlined into them, in IR instructions.
 struct CallLimits {
-    most: u64,
+    /// A kernel that is not larger has all inlined.
+    inlined: u64,
+    /// The same of a function that is called.
+    called: u64,
+    /// Otherwise the largest callees are called: those from the first of these sizes on with which
+    /// no function is larger than `most`, or from the last.
     from: &'static [u64],
+    most: u64,
 }
 
 impl CallLimits {
     /// A call on a GPU ends what the thread has in registers.
-    const DEVICE: CallLimits = CallLimits { most: 20_000, from: &[200] };
+    const DEVICE: CallLimits = CallLimits { inlined: 20_000, called: 0, from: &[200], most: 20_000 };
 
-    /// LLVM takes a time that grows with the square of a function, and code of the largest ones is
-    /// made without looking at it as a whole ([`effort`](super::effort)). MuJoCo's kernel of
-    /// contacts between primitives (2,800 blocks with all inlined) is 4 times as fast with calls,
-    /// Newton's `update_duals_joint` (2,300 blocks) 1.8 times. Calls in a loop cost: MuJoCo's
-    /// search for contacts of convex bodies takes 1.4 times as long with calls from 250 as from
-    /// 1,000.
-    const HOST: CallLimits = CallLimits { most: 4_000, from: &[2_000, 1_000, 500, 250] };
+    /// Calls in a loop cost: MuJoCo's search for contacts of convex bodies takes 1.4 times as long
+    /// with calls from 250 as from 1,000.
+    const HOST: CallLimits =
+        CallLimits { inlined: 20_000, called: 4_000, from: &[2_000, 1_000, 500, 250], most: 4_000 };
 
-    fn of(target: Target) -> CallLimits {
-        if target.is_gpu() { CallLimits::DEVICE } else { CallLimits::HOST }
-    }
+    /// Where functions became too large with all inlined. How large they become is known behind
+    /// that only: what is known of arguments leaves out branches, nine of ten in walks through trees
+    /// of boxes.
+    const PARTS: CallLimits = CallLimits { inlined: 4_000, ..CallLimits::HOST };
 }
 
 impl<'a, 'ctx> ModuleState<'a, 'ctx> {
@@ -89,9 +91,12 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
     /// From which size on callees of a function, which `is_called` itself, are called rather than
     /// inlined. None: all are inlined.
     pub(super) fn called_from(&mut self, id: FuncId, is_called: bool) -> Option<u64> {
-        let limits = CallLimits::of(self.target);
-        // On a device what a large kernel calls does not grow either.
-        if self.weight(id) <= limits.most && !(is_called && self.target.is_gpu()) {
+        let limits = match (self.target, self.in_parts) {
+            (Target::Nvptx { .. }, _) => CallLimits::DEVICE,
+            (Target::Host { .. }, false) => CallLimits::HOST,
+            (Target::Host { .. }, true) => CallLimits::PARTS,
+        };
+        if self.weight(id) <= if is_called { limits.called } else { limits.inlined } {
             return None;
         }
         let fits = |from: &&u64| {

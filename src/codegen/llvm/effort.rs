@@ -47,7 +47,8 @@ const ACCESSES_BLOCK: usize = 2_000;
 const VECTORISED_BLOCK: usize = 1_000;
 
 /// With more than this in one function, or in one block, code is made without looking at it as a
-/// whole. It runs 1.4 to 4 times as long; with registers and strengths of loops the code of 500
+/// whole. It runs 1.4 to 4 times as long (MuJoCo's kernel of contacts between primitives 4,
+/// Newton's `update_duals_joint` 1.8), so that functions call others before they become so large; with registers and strengths of loops the code of 500
 /// loops took 5 to 13 s, and takes 0.1 to 0.3 s.
 const CODE_INSTRUCTIONS: usize = 24_000;
 const CODE_BLOCKS: usize = 1_200;
@@ -83,6 +84,12 @@ impl Size {
     /// Whether device code may be optimised in full.
     pub fn bears_device_passes(self) -> bool {
         self.instructions <= DEVICE_INSTRUCTIONS && self.blocks <= DEVICE_BLOCKS && self.block <= DEVICE_BLOCK
+    }
+
+    /// Whether functions have to call what was inlined into them, or code would be made without
+    /// looking at them as a whole. The passes leave two thirds of their blocks.
+    pub fn wants_parts(self) -> bool {
+        self.instructions > CODE_INSTRUCTIONS || self.blocks > CODE_BLOCKS + CODE_BLOCKS / 2
     }
 
     /// As which level machine code is made of a module optimised in full.

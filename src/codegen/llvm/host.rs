@@ -6,32 +6,22 @@
 //! those checks that LLVM can vectorise; the rest runs in a function of its own that checks
 //! everything and takes any strides.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::mem::offset_of;
 
 use super::affine::Guards;
-use super::builder::{Attribute, AttributeLoc, Block, Context, Func, IntPredicate, Llvm, Val};
+use super::builder::{Attribute, AttributeLoc, Block, Func, IntPredicate, Llvm, Val};
 use super::control::HOST_UNROLLED_TURNS;
-use super::debug_info::{DebugInfo, DebugTexts};
 use super::flatten;
-use super::host_passes::optimise;
 use super::library::Library;
-use super::local_memory;
-use super::lower::{Lower, Mode, ModuleState, Row, Scalars, Target, Thread};
-use super::machine::{Lease, Machine};
-use super::options::{Atomics, CodegenError, Cpu, HostOptions, Opt};
+use super::lower::{Lower, Mode, ModuleState, Row, Scalars, Thread};
+use super::options::{Atomics, HostOptions, Opt};
 use super::prefetch::{self, Ahead};
 use super::simd::{self, Plan, SimdLanes};
-use super::versions::Versions;
 use crate::abi::{self, HostStatus, LaunchBounds};
 use crate::analysis::order::has_atomics;
-use crate::codegen::shadow;
-use crate::codegen::sites::Sites;
-use crate::diag::Code;
 use crate::ids::IdSet;
 use crate::ir::{FuncId, FunctionKind, Module, Op};
-use crate::passes::{block_alone, reverse_sums};
 use crate::types::{MAX_DIMS, Scalar, Type};
 
 /// A kernel larger than this (in IR instructions) has one loop only, to save compile time.
@@ -62,149 +52,24 @@ const SHORT_ROW_GAIN: f64 = 1.25;
 /// an iteration.
 const UNROLL_LIMIT: u64 = 24;
 
-/// An optimised host module.
-pub(super) struct Compiled<'ctx> {
-    pub ll: Llvm<'ctx>,
-    /// Makes code of it.
-    pub machine: Lease,
-    pub sites: Sites,
-    /// Objects of library functions that it calls and that were not there before: each defines
-    /// [`symbol`] of its fingerprint.
-    pub library: Vec<(u128, Vec<u8>)>,
-}
-
-/// The name of a library function that code of other modules calls: those of one fingerprint are
-/// one function.
-fn symbol(fingerprint: u128) -> String {
-    format!("kc_library_{fingerprint:032x}")
-}
-
-/// What some callers want of a host module.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Extras<'a> {
-    /// Values keep the names of their source variables.
-    pub names: bool,
-    /// Library functions are called rather than inlined, and those of these fingerprints are there.
-    pub library: Option<&'a IdSet<u128>>,
-    /// The texts that debug information is about.
-    pub debug: Option<DebugTexts<'a>>,
-}
-
-pub(super) fn compile<'ctx>(
-    context: &'ctx Context,
-    module: &Module,
-    kernels: &[FuncId],
-    options: &HostOptions,
-    extras: Extras<'_>,
-) -> Result<Compiled<'ctx>, CodegenError> {
-    let Extras { names, library, debug } = extras;
-    for &kernel in kernels {
-        local_memory::validate(module, kernel)?;
-        if let Some(span) = module.grid_sync_below(kernel) {
-            let name = &module.functions[kernel].source_name;
-            let message = format!(
-                "kernel `{name}` waits for all threads of the launch, which the host runs one after the other; a GPU \
-                 (`cuda`), `sim` and `interp` run it"
-            );
-            return Err(CodegenError { code: Code::E0824, message, span: Some(span) });
-        }
-    }
-    let machine = Machine::host(options.cpu, options.opt)?;
-    let ll = Llvm::new(context, "kc", "", names);
-    machine.prepare(&ll);
-    let mut sites = Sites::of(module, options.checked);
-    let summed = reverse_sums::in_chains(module, kernels, reverse_sums::Terms::There);
-    let blocks = match options.opt {
-        Opt::Full => block_alone::alone(&summed, kernels),
-        Opt::Lean | Opt::None => Cow::Borrowed(&*summed),
-    };
-    let (mut module, shadows) = shadow::extract_all(&blocks, kernels);
-    let target = |alone| Target::Host { checked: options.checked, alone };
-    let file = kernels.first().map(|&kernel| module.functions[kernel].span.file);
-    let debug = debug.zip(file).map(|(texts, file)| DebugInfo::new(&ll, texts, file, options.opt != Opt::None));
-    let mut versions = Versions::default();
-    let mut called = Vec::new();
-    for cpu in options.cpu.versions() {
-        let bodies = lane_bodies(&mut module, kernels, options.opt, cpu);
-        let floats = Machine::host_floats(cpu);
-        let mut entries =
-            Entries { kernels, bodies, options, called: Vec::new(), rows: HashMap::new(), made: HashMap::new() };
-        for alone in [false, true] {
-            if !kernels.iter().any(|&kernel| entries.wants(&module, kernel, alone)) {
-                continue;
-            }
-            let mut state = ModuleState::new(&module, &shadows, &ll, target(alone), floats, names);
-            state.sites = std::mem::take(&mut sites);
-            state.library = library.map(|_| Library::new(&module, false, target(alone)));
-            state.debug = debug.as_ref();
-            entries.define(&mut state, alone);
-            sites = state.sites;
-        }
-        entries.define_choices(&module, &ll);
-        called.extend(entries.called.into_iter().map(|(function, alone)| (function, alone, floats)));
-        if let (Cpu::Auto, Cpu::Named(processor)) = (options.cpu, cpu) {
-            versions.close(&ll, processor);
-        }
-    }
-    if options.cpu == Cpu::Auto {
-        versions.define_entries(&ll);
-    }
-    if let Some(debug) = debug {
-        debug.finish();
-    }
-    let mut objects = Vec::new();
-    for ((id, declared, fingerprint), alone, floats) in called {
-        ll.rename(declared, &symbol(fingerprint));
-        if library.is_none_or(|there| there.contains(&fingerprint)) {
-            continue;
-        }
-        let context = Context::create();
-        let ll = Llvm::new(&context, "kc", "", names);
-        machine.prepare(&ll);
-        let made = ModuleState::new(&module, &shadows, &ll, target(alone), floats, names).library_function(id);
-        ll.rename(made, &symbol(fingerprint));
-        optimise(&machine, &ll, options.opt)?;
-        objects.push((fingerprint, machine.emit(&ll, false)?));
-    }
-    optimise(&machine, &ll, options.opt)?;
-    let machine = match options.opt {
-        Opt::Full => Machine::host(options.cpu, ll.size().code())?,
-        Opt::Lean | Opt::None => machine,
-    };
-    Ok(Compiled { ll, machine, sites, library: objects })
-}
-
-/// What runs several threads at once, of each kernel that gains by it on the processor.
-fn lane_bodies(module: &mut Cow<Module>, kernels: &[FuncId], opt: Opt, cpu: Cpu) -> Vec<Option<SimdBody>> {
-    let mut body = |kernel| {
-        let (mut function, plan, count) = match opt {
-            Opt::Full => simd::prepare(module, kernel, cpu).ok()?,
-            Opt::Lean | Opt::None => return None,
-        };
-        function.name += "_lanes";
-        Some(SimdBody { function: module.to_mut().functions.push(function), plan, count, vectors: 1 })
-    };
-    kernels.iter().map(|&kernel| body(kernel)).collect()
-}
-
 /// The entries of a module's kernels, in the making.
-struct Entries<'o, 'ctx> {
-    kernels: &'o [FuncId],
+pub(super) struct Entries<'o, 'ctx> {
+    pub(super) kernels: &'o [FuncId],
     /// Of each kernel, if it has one.
-    bodies: Vec<Option<SimdBody>>,
-    options: &'o HostOptions,
+    pub(super) bodies: Vec<Option<SimdBody>>,
+    pub(super) options: &'o HostOptions,
     /// Library functions that are called, and whether by code that is alone.
-    called: Vec<((FuncId, Func<'ctx>, u128), bool)>,
+    pub(super) called: Vec<((FuncId, Func<'ctx>, u128), bool)>,
     /// What runs single threads, by kernel.
-    rows: HashMap<FuncId, Func<'ctx>>,
+    pub(super) rows: HashMap<FuncId, Func<'ctx>>,
     /// For parts of a launch and for whole ones, by kernel that has both.
-    made: HashMap<FuncId, [Option<Func<'ctx>>; 2]>,
+    pub(super) made: HashMap<FuncId, [Option<Func<'ctx>>; 2]>,
 }
 
 impl<'ctx> Entries<'_, 'ctx> {
     /// Whether a kernel needs an entry for who is alone with its arrays, or for who is not. One
     /// without atomics has one entry for both.
-    fn wants(&self, module: &Module, kernel: FuncId, alone: bool) -> bool {
+    pub(super) fn wants(&self, module: &Module, kernel: FuncId, alone: bool) -> bool {
         match self.options.atomics {
             Atomics::Plain => alone,
             Atomics::Shared => !alone,
@@ -212,7 +77,7 @@ impl<'ctx> Entries<'_, 'ctx> {
         }
     }
 
-    fn define(&mut self, state: &mut ModuleState<'_, 'ctx>, alone: bool) {
+    pub(super) fn define(&mut self, state: &mut ModuleState<'_, 'ctx>, alone: bool) {
         for (&kernel, body) in self.kernels.iter().zip(&self.bodies) {
             if !self.wants(state.ir, kernel, alone) {
                 continue;
@@ -235,7 +100,7 @@ impl<'ctx> Entries<'_, 'ctx> {
     }
 
     /// Makes the entries that choose.
-    fn define_choices(&self, module: &Module, ll: &Llvm<'ctx>) {
+    pub(super) fn define_choices(&self, module: &Module, ll: &Llvm<'ctx>) {
         for kernel in self.kernels {
             let Some(&[Some(shared), Some(alone)]) = self.made.get(kernel) else { continue };
             let function = &module.functions[*kernel];
@@ -309,12 +174,12 @@ struct KernelEntry {
 
 /// The body that runs several threads at once.
 #[derive(Clone)]
-struct SimdBody {
-    function: FuncId,
-    plan: Plan,
-    count: u32,
+pub(super) struct SimdBody {
+    pub(super) function: FuncId,
+    pub(super) plan: Plan,
+    pub(super) count: u32,
     /// In so many vectors.
-    vectors: u32,
+    pub(super) vectors: u32,
 }
 
 impl SimdBody {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 
 use super::builder::Context;
 use super::ffi::{Jit, JitCode};
-use super::host;
+use super::host_module;
 use super::machine::Machine;
 use super::options::{CodegenError, Cpu, HostOptions, Opt};
 use crate::abi::{self, HostEntry};
@@ -116,8 +116,13 @@ impl HostModule {
         let engine = Engine::idle()?;
         let context = Context::create();
         let library = shares(options).then_some(&engine.library);
-        let compiled =
-            host::compile(&context, module, kernels, options, host::Extras { library, ..host::Extras::default() })?;
+        let compiled = host_module::compile(
+            &context,
+            module,
+            kernels,
+            options,
+            host_module::Extras { library, ..host_module::Extras::default() },
+        )?;
         let object = compiled.machine.emit(&compiled.ll, false)?;
         // What a site's number means has to follow from the module.
         let is_whole = !shares(options) && compiled.sites == Sites::of(module, options.checked);

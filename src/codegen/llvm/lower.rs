@@ -126,6 +126,8 @@ pub struct ModuleState<'a, 'ctx> {
     pub swaps: u32,
     /// Threads of a warp bring elements to memory together.
     pub rows: bool,
+    /// Functions of the host call more of their callees: with these inlined they were too large.
+    pub in_parts: bool,
     /// What a device writes down instead of printing it, if it does so.
     pub prints: Option<&'a [Print]>,
     contract: bool,
@@ -160,6 +162,7 @@ impl<'a, 'ctx> ModuleState<'a, 'ctx> {
             as_written: IdSet::default(),
             swaps: 0,
             rows: false,
+            in_parts: false,
             prints: None,
             contract: ll.contract.get(),
         }

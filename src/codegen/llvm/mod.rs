@@ -20,6 +20,7 @@
 //! | `inside_launch` | which are inside for all threads of a launch? |
 //! | `simd`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
+//! | `host_module` | how does a module for the host come to be? |
 //! | `library` | which library functions does lean code call, and where are their texts? |
 //! | `param_names` | what are the parameters of PTX called? |
 //! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
@@ -55,6 +56,7 @@ mod ffi;
 mod flatten;
 mod frames;
 mod host;
+mod host_module;
 mod host_passes;
 mod indices;
 mod inside_launch;
@@ -123,8 +125,8 @@ pub fn emit_llvm_ir(
         LlvmTarget::Ptx(options) => nvptx::emit_ir(module, kernels, &options, known),
         LlvmTarget::Host(options) => {
             let context = builder::Context::create();
-            let extras = host::Extras { names: true, ..host::Extras::default() };
-            Ok(host::compile(&context, module, kernels, &options, extras)?.ll.print())
+            let extras = host_module::Extras { names: true, ..host_module::Extras::default() };
+            Ok(host_module::compile(&context, module, kernels, &options, extras)?.ll.print())
         }
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::builder::{Attribute, AttributeLoc, Context};
 use super::debug_info::DebugTexts;
-use super::host::{Compiled, Extras, compile};
+use super::host_module::{Compiled, Extras, compile};
 use super::options::{CodegenError, HostOptions};
 use super::{ffi, frames};
 use crate::codegen::linkage::Entry;
