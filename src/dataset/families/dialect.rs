@@ -69,8 +69,18 @@ fn flags(draft: &mut Draft, random: &mut Random) {
             function.body = body;
         }
         let role = draft.roles.iter_mut().find(|role| role.name == name);
-        role.into_iter().for_each(|role| role.ty = wanted.to_string());
+        if let Some(role) = role {
+            role.ty = wanted.to_string();
+            if wanted == "bool" {
+                role.about = in_booleans(&role.about);
+            }
+        }
     }
+}
+
+/// What is said of a flag, in the words of booleans: `true in walls` for `1 in walls`.
+fn in_booleans(about: &str) -> String {
+    code::replace(&code::replace(about, "1", "true"), "0", "false")
 }
 
 /// The line with the tests `flag[i] == 1` and the like in the words of a type. None: the flag is
