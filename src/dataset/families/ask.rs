@@ -1,7 +1,7 @@
 //! What would a person ask for? The task in a sentence, in a few, and with all that the program has
 //! to keep to: signatures, borders, ties, order and units.
 
-use super::library::Kind;
+use super::library::{Kind, Role};
 use super::program::{Built, Draft};
 use super::{facts, print, words};
 
@@ -51,7 +51,9 @@ pub fn tasks(draft: &Draft, meanings: &[String]) -> [String; 3] {
 /// A line for each array, number and extent that a kernel has.
 fn data(draft: &Draft, kernels: &[&Built]) -> Vec<String> {
     let mut out = Vec::new();
-    for role in &draft.roles {
+    let is_fixed = |role: &Role| draft.constants.contains(&role.name) || draft.bundled.contains(&role.name);
+    let is_taken = |role: &Role| kernels.iter().any(|kernel| kernel.params.contains(&role.name));
+    for role in draft.roles.iter().filter(|role| is_fixed(role) || is_taken(role)) {
         let ty = element(draft, &role.ty);
         let about = if role.about.is_empty() { String::new() } else { format!(", {}", role.about) };
         out.push(match &role.dims {
