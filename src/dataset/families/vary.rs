@@ -172,14 +172,15 @@ impl Choices<'_> {
                     continue;
                 }
                 out.is_guarded = true;
+                let rest_is_long = lines.len() - n > 12;
+                let leaves = self.guards == 1 || rest_is_long;
                 let texts = [
                     "the launch may be larger than the data",
                     "threads past the end have nothing to do",
-                    "out of range",
+                    if leaves { "out of range" } else { "in range" },
                 ];
                 self.remark(&pad, &texts.map(str::to_string), 45, &mut out.lines);
-                let rest_is_long = lines.len() - n > 12;
-                match self.guards == 1 || rest_is_long {
+                match leaves {
                     true => leave(&pad, condition, &mut out.lines),
                     false => {
                         out.lines.push(format!("{pad}if {condition}:"));
