@@ -75,7 +75,10 @@ pub fn size(draft: &Draft, function: Option<&Built>, size: &str) -> Option<Strin
         });
     }
     let extent = |role: &Role| role.dims.iter().flatten().find(|dim| code::mentions(dim, size)).cloned();
-    let (role, extent) = arrays().find_map(|role| Some((role, extent(role)?)))?;
+    let Some((role, extent)) = arrays().find_map(|role| Some((role, extent(role)?))) else {
+        let is_half = ["half", "half_width"].contains(&size);
+        return is_half.then(|| "elements on each side of the middle one".to_string());
+    };
     Some(match role.dims.as_ref().map_or(1, Vec::len) {
         1 => format!("`{}` has {extent} elements", role.name),
         _ => format!("an axis of `{}` has {extent} elements", role.name),
