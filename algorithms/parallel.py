@@ -138,7 +138,7 @@ def init_order():
 
 @kernel[num_rows] sort or swap
 def sort_rows():
-    """Bubble larger keys to the right."""
+    """Odd-even transpositions move larger keys to the right."""
     row = wp.tid()
     guard row < num_rows
     #? algo
@@ -153,21 +153,22 @@ def sort_rows():
                 order[row, c] = order[row, c + 1]
                 order[row, c + 1] = o
     #|
-    # insertion sort
-    for c in range(1, width):
-        k = keys[row, c]
-        o = order[row, c]
-        p = c - 1
-        while p >= 0 and keys[row, wp.max(p, 0)] > k:
-            keys[row, p + 1] = keys[row, p]
-            order[row, p + 1] = order[row, p]
-            p -= 1
-        keys[row, p + 1] = k
-        order[row, p + 1] = o
+    # even and odd pairs in turn
+    for phase in range(width):
+        for pair in range((width - phase % 2) // 2):
+            c = 2 * pair + phase % 2
+            left = keys[row, c]
+            right = keys[row, c + 1]
+            if left > right:
+                o = order[row, c]
+                keys[row, c] = right
+                keys[row, c + 1] = left
+                order[row, c] = order[row, c + 1]
+                order[row, c + 1] = o
     #.
 
 def reference():
-    """Selection by rank; equal keys keep their order."""
+    """Bubble sort; equal keys keep their order."""
     for row in range(num_rows):
         for c in range(width):
             order[row, c] = c
