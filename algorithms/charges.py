@@ -8,7 +8,7 @@
 # - site_pos: vec3[num_sites] uniform(-2.0, 2.0); positions [A]
 # - charge: float[num_sites] uniform(-0.8, 0.8); charges [e]
 # - dipole: vec3[num_sites] uniform(-0.3, 0.3); dipole moments [e A]
-# - quad: float[num_sites, 5] uniform(-0.2, 0.2); quadrupole components xx, xy, xz, yy, yz [e A^2]
+# - quad: float[num_sites, 5] uniform(-0.2, 0.2); quadrupole components: xx, xy, xz, yy, yz [e A^2]
 # - pair_offsets: int[num_sites + 1] rows(num_pairs); first pair of each site
 # - pair_ids: int[num_pairs] index(num_sites); partners of the sites
 # - coulomb: float = 14.4; Coulomb constant [eV A / e^2]
@@ -158,14 +158,14 @@ def reference():
                             ab = 1.0
                         t2 = 3.0 * d[a] * d[b] / r**5.0 - ab / r**3.0
                         # components of the tensors; the last follows from the trace
-                        slot = a + b
+                        component = a + b
                         if a >= 1 and b >= 1:
-                            slot = a + b + 1
+                            component = a + b + 1
                         qi = -quad[i, 0] - quad[i, 3]
                         qj = -quad[j, 0] - quad[j, 3]
-                        if slot < 5:
-                            qi = quad[i, slot]
-                            qj = quad[j, slot]
+                        if component < 5:
+                            qi = quad[i, component]
+                            qj = quad[j, component]
                         u = u + (charge[i] * qj + charge[j] * qi - dipole[i][a] * dipole[j][b]) * t2
                         potential[i] = potential[i] + coulomb * qj * t2
                         field[i][a] = field[i][a] + coulomb * dipole[j][b] * t2
@@ -190,12 +190,12 @@ def reference():
                                     be = 1.0
                                 if c == e:
                                     ce = 1.0
-                                slot = c + e
+                                component = c + e
                                 if c >= 1 and e >= 1:
-                                    slot = c + e + 1
+                                    component = c + e + 1
                                 other = -quad[j, 0] - quad[j, 3]
-                                if slot < 5:
-                                    other = quad[j, slot]
+                                if component < 5:
+                                    other = quad[j, component]
                                 two = ab * d[c] * d[e] + ac * d[b] * d[e] + ae * d[b] * d[c]
                                 two = two + bc * d[a] * d[e] + be * d[a] * d[c] + ce * d[a] * d[b]
                                 t4 = 105.0 * d[a] * d[b] * d[c] * d[e] / r**9.0 - 15.0 * two / r**7.0

@@ -256,7 +256,7 @@ def reference():
 # - eta: float[num_systems, chain_length] uniform(-0.5, 0.5); positions of the thermostats
 # - eta_dot: float[num_systems, chain_length] uniform(-0.5, 0.5); their velocities [1/ps]
 # - kinetic: float[num_systems] zeros; twice the kinetic energies
-# - scale: float[num_systems] zeros; factors for the velocities
+# - scale: float[num_systems] zeros; velocity factors
 # - dt: float = 0.02; time step [ps]
 @func
 def chain_force(q_prev: float, v_prev: float, kt: float, q: float) -> float:
