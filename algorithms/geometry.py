@@ -308,7 +308,7 @@ def reference():
 
 # === polygon_area
 # source: shoelace formula (Gauss; Braden 1986)
-# task: compute areas and centroids of polygons that are stored one after the other
+# task: compute areas and means of the corners of polygons that are stored one after the other
 # domain: geometry
 # weight: 3
 # split: validation
@@ -404,7 +404,7 @@ def reference():
 # domain: geometry
 # weight: 6
 # sizes: n = 1 7 66 128
-# - mats: mat33[n] uniform(-0.4, 0.4); deformations, the identity is added
+# - mats: mat33[n] uniform(-0.4, 0.4); deformations, twice the identity is added
 # - rotations: mat33[n] zeros; rotations
 # - stretch: float[n] zeros; trace of the stretch
 @kernel[n] matrix decomposition, matrix or image map

@@ -70,7 +70,7 @@ def reference():
 # - out: float[num_rows] zeros; the product
 @kernel[num_rows] matvec dot
 def matvec():
-    """out = A x + b, one row per thread."""
+    """Row times vector plus bias, one row per thread."""
     row = wp.tid()
     guard row < num_rows
 
@@ -421,7 +421,7 @@ def reference():
 # - scalars: float[2] zeros; r.r and p.Ap
 @kernel[num_rows] spmv, csr row loop, gather
 def apply_matrix():
-    """ap = A p."""
+    """Matrix times direction, one row per thread."""
     row = wp.tid()
     guard row < num_rows
     s = float(0.0)

@@ -28,7 +28,7 @@ def gravity_accel():
             r2 = wp.dot(d, d) + softening * softening
             a += d * (masses[j] / (r2 * wp.sqrt(r2)))
         #|
-        # softening makes the own term vanish
+        # the own term is zero, softening keeps it finite
         d = positions[j] - xi
         r2 = wp.dot(d, d) + softening * softening
         inv_r = 1.0 / wp.sqrt(r2)

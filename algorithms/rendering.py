@@ -5,7 +5,7 @@
 # domain: graphics
 # weight: 18
 # sizes: height = 1 3 5 24; width = 1 3 7 32; num_shapes = 1 4 6 9; num_materials = 1 2 3 4
-# - shape_type: int[num_shapes] uniform(0, 6); 0 plane, 1 sphere, {{with_capsule: 2 capsule, || }}{{with_cylinder: 3 cylinder, || }}{{with_ellipsoid: 4 ellipsoid, || }}5 box; rays pass through others
+# - shape_type: int[num_shapes] uniform(0, 6); 0 plane, 1 sphere{{with_capsule: , 2 capsule || }}{{with_cylinder: , 3 cylinder || }}{{with_ellipsoid: , 4 ellipsoid || }}, 5 box; rays pass through others
 # - shape_pose: transform[num_shapes] rotation(); poses in the world
 # - shape_size: vec3[num_shapes] uniform(0.3, 0.8); half extents; radius first, then half height [m]
 # - shape_material: int[num_shapes] index(num_materials); material of each shape
@@ -219,7 +219,7 @@ def trace_primary():
 
 @kernel[height, width] matrix or image map, mask or active filter, gather
 def shade_hits():
-    """Colour of the hit shape, as if its surface faced the camera halfway to the light."""
+    """Colour of the hit shape, with the direction from its centre as normal."""
     grid row, col
     guard row < height and col < width
     shape = hit_id[row, col]

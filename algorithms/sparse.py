@@ -268,7 +268,7 @@ def reference():
 # - parents: int[num_nodes] range(); each node is its own parent at first
 # - links: int[num_nodes] index(num_nodes); node that each one would like to follow
 # - labels: int[num_nodes] zeros; representative of each node
-# - depths: int[num_nodes] zeros; steps to the representative
+# - depths: int[num_nodes] zeros; steps from the parent to the representative
 @kernel[num_nodes] scatter, pointer chase or walk
 def hook_smaller():
     """Follow a node only if it has a smaller number: there are no cycles."""
@@ -353,7 +353,7 @@ def reference():
 # - fixed: int[num_rows] uniform(0, 2); rows whose unknown is prescribed
 @kernel[num_rows] csr row loop, gather, mask or active filter
 def jacobi_iteration():
-    """x_new = x + omega D^-1 (b - A x), without prescribed unknowns."""
+    """One damped Jacobi step, without prescribed unknowns."""
     row = wp.tid()
     guard row < num_rows
     if fixed[row] != 0:

@@ -196,7 +196,7 @@ def normalize_rows():
     #|
     squares = wp.tile_map(wp.mul, centered, centered)
     total = wp.tile_sum(squares)
-    # standard deviation
+    # reciprocal of the standard deviation
     scale = 1.0 / wp.sqrt(wp.tile_extract(total, 0) / float(WIDTH) + EPS)
     #|
     mean_square = wp.tile_sum(centered * centered) * (1.0 / float(WIDTH))
