@@ -121,7 +121,7 @@ def reference():
 # weight: 16
 # sizes: num_samples = 1 7 71 200; num_trees = 1 3 5 9; num_features = 2 4 6 8; num_nodes = 7 7 7 7
 # - features: float[num_samples, num_features] uniform(-1.0, 1.0); features; below -0.9 counts as missing
-# - split_kind: int[num_trees, num_nodes] uniform(0, 2); 0 number, 1 category
+# - split_kind: int[num_trees, num_nodes] uniform(0, 2); 1 for a category, 0 for a number
 # - split_feature: int[num_trees, num_nodes] index(num_features); feature of each split
 # - split_value: float[num_trees, num_nodes] uniform(-0.5, 0.5); thresholds
 # - split_category: int[num_trees, num_nodes] uniform(0, 4); categories that go to the right
