@@ -34,8 +34,8 @@ impl CallLimits {
         CallLimits { inlined: 20_000, called: 4_000, from: &[2_000, 1_000, 500, 250], most: 4_000 };
 
     /// Where functions became too large with all inlined. How large they become is known behind
-    /// that only: what is known of arguments leaves out branches, nine of ten in walks through trees
-    /// of boxes.
+    /// that only: what is known of arguments leaves out branches, nine of ten in walks through
+    /// trees of boxes.
     const PARTS: CallLimits = CallLimits { inlined: 4_000, ..CallLimits::HOST };
 }
 

@@ -48,8 +48,9 @@ const VECTORISED_BLOCK: usize = 1_000;
 
 /// With more than this in one function, or in one block, code is made without looking at it as a
 /// whole. It runs 1.4 to 4 times as long (MuJoCo's kernel of contacts between primitives 4,
-/// Newton's `update_duals_joint` 1.8), so that functions call others before they become so large; with registers and strengths of loops the code of 500
-/// loops took 5 to 13 s, and takes 0.1 to 0.3 s.
+/// Newton's `update_duals_joint` 1.8), so that functions call others before they become so large;
+/// with registers and strengths of loops the code of 500 loops took 5 to 13 s, and takes 0.1 to 0.3
+/// s.
 const CODE_INSTRUCTIONS: usize = 24_000;
 const CODE_BLOCKS: usize = 1_200;
 const CODE_BLOCK: usize = 12_000;

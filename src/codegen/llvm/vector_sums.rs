@@ -45,9 +45,9 @@ pub fn has(options: &PtxOptions) -> bool {
 pub fn version(module: &ir::Module, options: &PtxOptions) -> u32 {
     let (arch, version) = SINCE;
     let any = |function: &Function| {
-        function.has(|inst| match (&inst.op, inst.results.first()) {
-            (Op::Atomic { .. }, Some(&result)) => vector(function.ty(result)).is_some(),
-            _ => false,
+        function.has(|inst| {
+            let result = inst.results.first().filter(|_| matches!(inst.op, Op::Atomic { .. }));
+            result.is_some_and(|&result| vector(function.ty(result)).is_some())
         })
     };
     let may = options.arch.number >= arch && options.layout.is_dense();
