@@ -156,7 +156,8 @@ impl Machine<'_> {
                 continue;
             }
             for (k, a) in (0..).zip(std::iter::once(&atomic.a).chain(&atomic.more)) {
-                let touched = touched(atomic.space, whole.address + u64::from(atomic.bytes * k), atomic.bytes, true);
+                let address = addresses[lane].wrapping_add(u64::from(atomic.bytes * k));
+                let touched = touched(atomic.space, address, atomic.bytes, true);
                 any |= self.update(shared, warp, atomic, touched, *a, (pc, lane));
             }
         }

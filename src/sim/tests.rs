@@ -243,6 +243,14 @@ fn memory_of_all_spaces() {
         value("mov.u64 %rd1, tile; cvta.shared.u64 %rd2, %rd1; st.shared.v2.u32 [tile], {3, 4}; ld.u64 %rd8, [%rd2];"),
         4 << 32 | 3
     );
+    // By a generic address, an atomic finds its place in shared memory too.
+    assert_eq!(
+        value(
+            "mov.u64 %rd1, tile; cvta.shared.u64 %rd2, %rd1; st.shared.u64 [tile], 5; atom.add.u64 %rd3, [%rd2], 2; \
+             ld.shared.u64 %rd4, [tile]; mad.lo.u64 %rd8, %rd3, 10, %rd4;"
+        ),
+        57
+    );
     assert_eq!(value("st.local.u8 [own], 0x80; ld.local.s8 %rd8, [own];"), (-128i64) as u64);
     assert_eq!(value("ld.global.u64 %rd8, [text];"), 0x000a_6425);
     assert_eq!(
