@@ -1,4 +1,4 @@
-//! How does a module for the host come to be?
+//! How is a module for the host compiled?
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -20,7 +20,7 @@
 //! | `inside_launch` | which are inside for all threads of a launch? |
 //! | `simd`, `vector` | how do several threads run as the lanes of vectors? |
 //! | `nvptx`, `host` | how do threads reach the body on the device, on the host? |
-//! | `host_module` | how does a module for the host come to be? |
+//! | `host_module` | how is a module for the host compiled? |
 //! | `library` | which library functions does lean code call, and where are their texts? |
 //! | `param_names` | what are the parameters of PTX called? |
 //! | `join`, `join_ir` | how do the PTX texts, or the LLVM IR, of several modules become one? |
