@@ -114,8 +114,18 @@ fn steps_of_block_threads_have_reasons() {
     assert!(steps.len() >= 20 && count("        why: \"") == steps.len(), "{steps:?}");
     assert_eq!(steps.iter().collect::<BTreeSet<_>>().len(), steps.len(), "each step has its own name");
     // What is asked by steps, and is none.
-    const ASKED: &[&str] =
-        &["accesses", "banks", "footprint", "liveness", "products", "rows", "steps", "tensor", "zero_fill"];
+    const ASKED: &[&str] = &[
+        "accesses",
+        "banks",
+        "footprint",
+        "fragments",
+        "liveness",
+        "products",
+        "rows",
+        "steps",
+        "tensor",
+        "zero_fill",
+    ];
     let table = read(&format!("{folder}/mod.rs"));
     for module in modules(&format!("{folder}/mod.rs")) {
         assert!(table.contains(&format!("//! | `{module}` |")), "`{module}` is not in the table of {folder}/mod.rs");
