@@ -43,8 +43,13 @@ pub(super) struct FlowFacts {
 impl Flow {
     pub fn of(function: &Function) -> Flow {
         let none = LocalSet::new(function.locals.len());
-        let mut survey =
-            Survey { flow: Flow::default(), assigned: HashMap::new(), none: none.clone(), selectors: none };
+        let mut survey = Survey {
+            flow: Flow::default(),
+            assigned: HashMap::new(),
+            none: none.clone(),
+            selectors: none,
+            sources: HashMap::new(),
+        };
         survey.block(&function.body);
         let Survey { mut flow, assigned, none, .. } = survey;
 
@@ -100,6 +105,9 @@ struct Survey {
     none: LocalSet,
     /// Locals seen in a component step so far.
     selectors: LocalSet,
+    /// The locals that the last value of a local was computed from: those of `i + 1` for
+    /// `k = i + 1`, and the index that `v[i] += 1` evaluates once.
+    sources: HashMap<LocalId, Vec<LocalId>>,
 }
 
 impl Survey {
@@ -158,10 +166,13 @@ impl Survey {
             StmtKind::Break | StmtKind::Continue => sum.jumps = true,
             _ => {
                 match &stmt.kind {
-                    StmtKind::Assign(place, _) => {
+                    StmtKind::Assign(place, value) => {
                         self.selecting(&place.path);
                         if let Root::Local(local) = place.root {
                             sum.assigned.insert(local);
+                            if place.path.is_empty() && value.ty.is_int() {
+                                self.sources.insert(local, locals_in(value));
+                            }
                         }
                     }
                     StmtKind::AssignMany(pairs) => pairs.iter().for_each(|(local, _)| sum.assigned.insert(*local)),
@@ -216,18 +227,34 @@ impl Survey {
         }
     }
 
-    /// Notes the locals that choose a component. Only composites have steps by a value.
+    /// Notes the locals that choose a component, and those that they were computed from. Only
+    /// composites have steps by a value.
     fn selecting(&mut self, path: &[Step]) {
         for step in path {
             if let Step::Dynamic(index) = step {
-                visit::walk(index, &mut |part| {
-                    if let ExprKind::Local(local) = part.kind {
-                        self.selectors.insert(local);
-                    }
-                });
+                let mut chosen_by = locals_in(index);
+                let mut seen = 0;
+                while let Some(&local) = chosen_by.get(seen) {
+                    self.selectors.insert(local);
+                    let sources = self.sources.get(&local).into_iter().flatten().copied();
+                    let new: Vec<LocalId> = sources.filter(|source| !chosen_by.contains(source)).collect();
+                    chosen_by.extend(new);
+                    seen += 1;
+                }
             }
         }
     }
+}
+
+/// The locals that an expression reads.
+fn locals_in(expr: &Expr) -> Vec<LocalId> {
+    let mut found = Vec::new();
+    visit::walk(expr, &mut |part| {
+        if let ExprKind::Local(local) = part.kind {
+            found.push(local);
+        }
+    });
+    found
 }
 
 /// Whether an expression picks from a table: numbers known now, more than a loop over components is

@@ -391,6 +391,32 @@ fn a_loop_over_components_is_unrolled() {
     assert!(!shown.contains(" for "), "{shown}");
 }
 
+/// `v[i] += 1` evaluates its index once, and `k = i` may come before `v[k]`: in both a local chooses
+/// the component that was computed from the variable of the loop.
+#[test]
+fn a_loop_over_components_is_unrolled_where_the_index_is_computed_first() {
+    let vec3 = Type::Vec(3, Scalar::I32);
+    let function = kernel(|k| {
+        let (v, i, j, n) = (k.var("v", vec3), k.var("i", I32), k.var("j", I32), k.var("n", I32));
+        let path = vec![Step::Dynamic(Box::new(k.get(n)))];
+        let part = || expr(ExprKind::Part { base: Box::new(k.get(v)), path: path.clone() }, I32);
+        let place = || Place { root: Root::Local(v), path: path.clone(), ty: I32, span: at() };
+        let update = |variable| vec![k.set(n, add(k.get(variable), int(0))), assign(place(), add(part(), int(1)))];
+        vec![
+            k.set(v, expr(ExprKind::Construct(vec![int(1), int(2), int(3)]), vec3)),
+            k.count(i, int(3), update(i)),
+            // By the same local again.
+            k.count(j, int(3), update(j)),
+            k.set(n, int(2)),
+            assign(element_place(k.get(A), vec![int(0)]), part()),
+        ]
+    });
+    let mut data = [9];
+    let shown = launch(vec![function], &mut data);
+    assert_eq!(data, [5]);
+    assert!(!shown.contains(" for "), "{shown}");
+}
+
 /// Unrolling stops at 16 iterations, and where all copies of a body would be too many: the inner
 /// loops stay then.
 #[test]
