@@ -12,6 +12,7 @@
 //! | [`filled`] | which arrays does a launch fill? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
 //! | [`guards`] | under which conditions is an access made? |
+//! | [`idle_axes`] | in which coordinates may threads differ, and do the same? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
 //! | [`inside`] | does an index count from the end, if its access is inside the array at all? |
 //! | [`interval`] | which integers can an operation give? |
@@ -34,6 +35,7 @@ pub mod effects;
 pub mod filled;
 pub mod grain;
 pub mod guards;
+pub mod idle_axes;
 pub mod independence;
 pub mod inside;
 pub mod interval;

@@ -188,14 +188,20 @@ fn used_otherwise(function: &Function, array: &Root) -> bool {
     used
 }
 
-/// All arrays among the arguments.
-fn describe(function: &Function, structs: &StructTable, shadows: &[Shadow]) -> Option<Vec<(Root, ArrayArgument)>> {
+/// All arrays among the arguments of a kernel, and in its structs.
+pub fn array_arguments(function: &Function, structs: &StructTable) -> Vec<(Root, ArrayArgument)> {
     let types: Vec<Type> = function.params().iter().map(|p| function.ty(*p)).collect();
     let (offsets, _) = abi::argument_layout(&types, structs);
     let mut found = Vec::new();
     for (n, (&ty, &offset)) in types.iter().zip(&offsets).enumerate() {
         collect(Root::Param(n as u32, Vec::new()), ty, offset, structs, &mut found);
     }
+    found
+}
+
+/// The same with what their gradients belong to.
+fn describe(function: &Function, structs: &StructTable, shadows: &[Shadow]) -> Option<Vec<(Root, ArrayArgument)>> {
+    let mut found = array_arguments(function, structs);
     let root_of = |place: &shadow::ArrayPath| {
         let n = function.params().iter().position(|&p| p == place.param)?;
         let fields: Option<Vec<u32>> =

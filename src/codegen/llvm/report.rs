@@ -7,14 +7,15 @@ use super::options::{Cpu, HostOptions, Opt};
 use super::simd::{self, Plan, Reach};
 use crate::analysis::alias::{Root, root};
 use crate::analysis::effects::effects;
+use crate::analysis::idle_axes::IdleAxes;
 use crate::codegen::privatization::{self, NamedApart};
 use crate::codegen::shadow;
-use crate::ir::{FuncId, Function, Module, Op, ValueId, arrays, effects, jumps, nested, values};
+use crate::ir::{FuncId, Function, FunctionKind, Module, Op, ValueId, arrays, effects, jumps, nested, values};
 use crate::passes::block_threads::{self, Tensor};
 use crate::types::Type;
 
 /// For each kernel: its lanes, or why it has none; where the elements are that its lanes use; how
-/// workers share a launch.
+/// workers share a launch; which coordinates it does not ask for.
 ///
 /// ```text
 /// kernel scale forward
@@ -63,12 +64,22 @@ pub fn emit_plan(module: &Module, kernels: &[FuncId], options: &HostOptions, ten
             }
         }
         let _ = writeln!(text, "  workers: {}", workers(module, kernel));
+        idle(module, kernel, &mut text);
         if entry.by_block {
             products(module, kernel, tensor, &mut text);
             serial(module, kernel, &mut text);
         }
     }
     text
+}
+
+/// A line for each coordinate that the kernel has and does not ask for.
+fn idle(module: &Module, kernel: FuncId, text: &mut String) {
+    let FunctionKind::Kernel { rank } = module.functions[kernel].kind else { return };
+    let found = IdleAxes::of(module, kernel).map_or(Default::default(), |axes| axes.idle);
+    for n in (0..usize::from(rank)).filter(|&n| found[n]) {
+        let _ = writeln!(text, "  coordinate {n}: not asked for; kc runs one of the threads that differ in it alone");
+    }
 }
 
 /// A line for each product of tiles: what computes it on a GPU.

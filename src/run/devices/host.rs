@@ -3,6 +3,7 @@
 use std::ffi::c_void;
 use std::path::Path;
 
+use super::idle::{self, Idle};
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
 use super::leave::Call;
 use super::objects::ObjectPlace;
@@ -48,7 +49,8 @@ impl Device for Host {
         let options = HostOptions { checked: how.checked, opt: Opt::Full, cpu: how.cpu, atomics };
         let code = code(module, kernel, &options, how.objects.as_deref()).map_err(|e| Box::new(Diagnostic::from(e)))?;
         let entry = code.entry(kernel).ok_or_else(|| fail(Code::E0999, "the host code has no entry"))?;
-        Ok(Box::new(Compiled { code, entry, sharing, smallest: grain::smallest(module, kernel) }))
+        let (smallest, idle) = (grain::smallest(module, kernel), Idle::of(module, kernel));
+        Ok(Box::new(Compiled { code, entry, sharing, smallest, idle }))
     }
 }
 
@@ -80,19 +82,28 @@ pub struct Compiled {
     sharing: Sharing,
     /// As [`grain::smallest`].
     smallest: u64,
+    /// What threads need not run.
+    idle: Option<Idle>,
 }
 
 impl Compiled {
     /// A kernel of compiled code, to be run by one worker.
     pub fn alone(code: HostModule, entry: HostEntry) -> Compiled {
-        Compiled { code, entry, sharing: Sharing::Alone, smallest: u64::MAX }
+        Compiled { code, entry, sharing: Sharing::Alone, smallest: u64::MAX, idle: None }
     }
 }
 
 impl Executable for Compiled {
     unsafe fn run(&self, _: &Module, job: &Job) -> Result<Report> {
         // SAFETY: the same contract.
-        Ok(unsafe { run_host(&self.code, self.entry, &self.sharing, self.smallest, job) })
+        let run = |job: &Job| unsafe { run_host(&self.code, self.entry, &self.sharing, self.smallest, job) };
+        // SAFETY: as above.
+        let Some(bounds) = self.idle.as_ref().and_then(|idle| unsafe { idle.bounds(job) }) else { return Ok(run(job)) };
+        let mut report = run(&Job { bounds, ..*job });
+        let whole = |thread: &mut u64| *thread = idle::number(*thread, &bounds, &job.bounds);
+        report.trap.iter_mut().for_each(|trap| whole(&mut trap.thread));
+        report.note.iter_mut().for_each(|note| whole(&mut note.thread));
+        Ok(report)
     }
 }
 

@@ -3,6 +3,7 @@
 //! | file | question it answers |
 //! |---|---|
 //! | [`host`] | how does compiled code run on the cores of this machine? |
+//! | `idle` | which threads of a launch need not run there? |
 //! | [`interp`] | how does the reference interpreter run a kernel? |
 //! | [`cuda`] | how does an NVIDIA GPU run one? |
 //! | [`sim`] | how would one run it, and what does it do wrong? |
@@ -20,6 +21,7 @@ pub mod cuda;
 pub mod engines;
 mod entry;
 pub mod host;
+mod idle;
 pub mod interp;
 #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), target_os = "linux"))]
 mod leave;

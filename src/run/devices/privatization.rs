@@ -140,7 +140,7 @@ impl Copies {
 }
 
 /// The descriptor of the array, or of the gradient that represents it; None if there is neither.
-fn find(args: &[u8], like: &ArrayArgument) -> Option<ArrayDescriptor> {
+pub(super) fn find(args: &[u8], like: &ArrayArgument) -> Option<ArrayDescriptor> {
     let own = read(args, like.offset)?;
     if own.data != 0 {
         return Some(own);
@@ -203,7 +203,7 @@ fn shape(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Vec<u32> {
 
 /// The bytes from the first element to the end of the last; None where strides run backwards, or
 /// where an array that is added to has large gaps, or elements that share memory.
-fn span(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Option<u64> {
+pub(super) fn span(descriptor: &ArrayDescriptor, like: &ArrayArgument) -> Option<u64> {
     let (mut last, mut elements) = (0u64, 1u64);
     let mut steps: Vec<(u64, u64)> = Vec::new();
     for (&n, &stride) in shape(descriptor, like).iter().zip(&descriptor.strides) {
