@@ -170,9 +170,10 @@ impl Taken {
         // SAFETY: the caller's promise.
         let found = unsafe { arrays(signature, structs, args, adjoints.as_ptr().cast()) };
         let dim = Dim::from(&bounds.shape.map(|n| n as usize)[..self.dims]);
-        if let Some(given) = found {
+        match found {
             // SAFETY: as above.
-            unsafe { self.kernel.record(&dim, &laid(signature, args, given)) };
+            Some(given) => unsafe { self.kernel.record(&dim, &laid(signature, args, given)) },
+            None => self.kernel.leave_out("an array has a negative extent"),
         }
     }
 

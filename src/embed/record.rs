@@ -50,6 +50,13 @@ struct Recorder {
     found: Recorded,
 }
 
+impl Recorder {
+    /// The first reason of a kernel is kept.
+    fn leave_out(&mut self, kernel: &str, why: String) {
+        self.found.left.entry(kernel.to_string()).or_insert(why);
+    }
+}
+
 /// Keeps launches on the host from now on, in a folder that is new or empty: of each kernel,
 /// direction and size the first `each`, if their arrays have at most `most` bytes.
 ///
@@ -127,6 +134,13 @@ impl Kernel {
             unsafe { coming.keep() };
         }
     }
+
+    /// Says why a launch is not kept, if launches are recorded.
+    pub fn leave_out(&self, why: &str) {
+        if let Some(recorder) = recorder().as_mut() {
+            recorder.leave_out(self.name(), why.to_string());
+        }
+    }
 }
 
 impl Coming<'_> {
@@ -143,7 +157,7 @@ impl Coming<'_> {
         *count += 1;
         // SAFETY: the caller's promise.
         if let Err(why) = unsafe { self.write(recorder) } {
-            recorder.found.left.entry(self.kernel.name().to_string()).or_insert(why);
+            recorder.leave_out(self.kernel.name(), why);
         }
     }
 
