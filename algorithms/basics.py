@@ -5,7 +5,7 @@
 # sizes: n = 1 7 71 1024; num_selected = 1 5 66 100
 # - values: float[n] uniform(-1.0, 1.0); values
 # - selection: int[num_selected] index(n); elements that are wanted
-# - selected: float[num_selected] zeros; their values
+# - selected: float[num_selected] zeros; values of the wanted elements
 @kernel[num_selected] gather
 def gather_selected():
     """Copy the values of the selected elements."""
@@ -26,7 +26,7 @@ def reference():
 # sizes: n = 1 7 71 1024; num_selected = 1 5 66 100
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
 # - selection: int[num_selected] index(n); elements that are wanted
-# - selected: vec3[num_selected] zeros; their vectors
+# - selected: vec3[num_selected] zeros; vectors of the wanted elements
 @kernel[num_selected] gather
 def gather_selected():
     """Copy the vectors of the selected elements."""
@@ -187,7 +187,7 @@ def reference():
 # sizes: n = 1 7 71 1024
 # - labels: int[n] uniform(0, 3); labels
 # - chosen: int = 1; number that is counted
-# - num_chosen: int[1] zeros; how often it occurs
+# - num_chosen: int[1] zeros; labels that are the chosen one
 @kernel[n] mask or active filter
 def count_chosen():
     """Count the elements that hold the chosen number."""
@@ -252,7 +252,7 @@ def reference():
 # weight: 1
 # sizes: n = 1 7 71 1024
 # - amplitudes: float[n] uniform(-1.0, 1.0); amplitudes, damped in place
-# - ids: int[n] permutation(); elements in the order of their activation
+# - ids: int[n] permutation(); elements in the order in which they are damped
 # - decay: float = 0.9; factor for every listed element
 @kernel[n] in place update, gather
 def damp_listed():

@@ -10,8 +10,7 @@
 # - body_f: spatial_vector[num_bodies] uniform(-2.0, 2.0); force, then torque about the centre of mass [N, N m]
 # - body_com: vec3[num_bodies] uniform(-0.2, 0.2); centres of mass in body frames [m]
 # - body_inv_mass: float[num_bodies] uniform(0.1, 2.0); inverse masses [1/kg]
-# - body_inertia: mat33[num_bodies] uniform(0.0, 0.5); rotational inertia in body frames [kg m^2]
-# - body_inv_inertia: mat33[num_bodies] uniform(0.0, 1.0); its inverse [1/(kg m^2)]
+# - body_inertia: vec3[num_bodies] uniform(0.3, 0.6); principal moments of inertia, along the axes of the body frames [kg m^2]
 # - body_flags: int[num_bodies] uniform(0, 3); 0 static, 1 dynamic, 2 kinematic
 # - gravity: vec3 = 0.0 0.0 -9.81; gravity [m/s^2]
 # - angular_damping: float = 0.05; damping of rotation [1/s]
@@ -29,12 +28,12 @@ def integrate_velocity(v: wp.vec3, force: wp.vec3, inv_mass: float, accel: wp.ve
     return v_new
 
 @func
-def integrate_spin(q: wp.quat, w: wp.vec3, torque: wp.vec3, inertia: wp.mat33, inv_inertia: wp.mat33, h: float) -> wp.vec3:
+def integrate_spin(q: wp.quat, w: wp.vec3, torque: wp.vec3, inertia: wp.vec3, h: float) -> wp.vec3:
     """Angular velocity after a step, with the gyroscopic torque in the body frame."""
     w_body = wp.quat_rotate_inv(q, w)
     t_body = wp.quat_rotate_inv(q, torque)
-    gyro = wp.cross(w_body, inertia * w_body)
-    return wp.quat_rotate(q, w_body + inv_inertia * (t_body - gyro) * h)
+    gyro = wp.cross(w_body, wp.cw_mul(inertia, w_body))
+    return wp.quat_rotate(q, w_body + wp.cw_div(t_body - gyro, inertia) * h)
 
 @kernel[num_bodies] rigid transform, quaternion kinematics, spatial algebra, elementwise map
 def integrate_bodies():
@@ -63,9 +62,8 @@ def integrate_bodies():
         torque = wp.spatial_bottom(wrench)
         inv_mass = body_inv_mass[tid]
         inertia = body_inertia[tid]
-        inv_inertia = body_inv_inertia[tid]
         v = integrate_velocity(v, force, inv_mass, gravity, dt, max_speed)
-        w = integrate_spin(q, w, torque, inertia, inv_inertia, dt)
+        w = integrate_spin(q, w, torque, inertia, dt)
         {{w = w * (1.0 - angular_damping * dt) || w *= 1.0 - angular_damping * dt}}
 
     # move the centre of mass, then turn about it
@@ -96,12 +94,10 @@ def reference():
                 tb = t - 2.0 * s * np.cross(u, t) + 2.0 * np.cross(u, np.cross(u, t))
                 momentum = np.array([0.0, 0.0, 0.0])
                 for r in range(3):
-                    for c in range(3):
-                        momentum[r] = momentum[r] + body_inertia[b][r, c] * wb[c]
+                    momentum[r] = body_inertia[b][r] * wb[r]
                 rate = tb + np.cross(momentum, wb)
                 for r in range(3):
-                    for c in range(3):
-                        wb[r] = wb[r] + dt * body_inv_inertia[b][r, c] * rate[c]
+                    wb[r] = wb[r] + dt / body_inertia[b][r] * rate[r]
                 w = wb + 2.0 * s * np.cross(u, wb) + 2.0 * np.cross(u, np.cross(u, wb))
                 w = (1.0 - angular_damping * dt) * w
             com = body_com[b]
@@ -367,8 +363,8 @@ def reference():
 # - body_inertia: mat33[num_bodies] uniform(0.1, 0.5); inertia about the body's centre of mass [kg m^2]
 # - xipos: vec3[num_worlds, num_bodies] uniform(-1.0, 1.0); centres of mass in the world [m]
 # - subtree_mass: float[num_worlds, num_bodies] zeros; masses of the subtrees [kg]
-# - subtree_com: vec3[num_worlds, num_bodies] zeros; their centres of mass [m]
-# - crb: mat33[num_worlds, num_bodies] zeros; their inertias [kg m^2]
+# - subtree_com: vec3[num_worlds, num_bodies] zeros; centres of mass of the subtrees [m]
+# - crb: mat33[num_worlds, num_bodies] zeros; inertias of the subtrees [kg m^2]
 @func
 def point_inertia(m: float, d: wp.vec3) -> wp.mat33:
     """Inertia of a point mass at an offset."""

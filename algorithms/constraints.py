@@ -20,7 +20,7 @@
 # - num_hits: int[1] zeros; particles that touch the sphere or the ground
 # - gravity: vec3 = 0.0 -9.81 0.0; gravity [m/s^2]
 # - sphere_center: vec3 = 0.0 -0.5 0.0; centre of the collider [m]
-# - sphere_radius: float = 0.6; its radius [m]
+# - sphere_radius: float = 0.6; radius of the collider [m]
 # - ground_height: float = -0.8; height of the ground [m]
 # - stretch_compliance: float = 0.001; inverse stiffness of stretching [m/N]
 # - bend_compliance: float = 0.01; inverse stiffness of bending [m/N]

@@ -148,13 +148,13 @@ def reference():
 # sizes: num_geoms = 1 9 71 300
 # - geom_start: float[num_geoms] sorted(-4.0, 4.0); lower ends along the sweep axis, sorted [m]
 # - geom_size: float[num_geoms] uniform(0.2, 1.0); radii of the geometries [m]
-# - geom_center: vec3[num_geoms] uniform(-1.5, 1.5); their centres, of which x is replaced by the sweep axis [m]
+# - geom_center: vec3[num_geoms] uniform(-1.5, 1.5); centres of the geometries, of which x is replaced by the sweep axis [m]
 # - geom_margin: float[num_geoms] uniform(0.0, 0.1); margins [m]
 # - geom_group: int[num_geoms] uniform(0, 3); groups; geometries of group 0 do not touch each other
 # - lower: vec3[num_geoms] zeros; lower corners [m]
 # - upper: vec3[num_geoms] zeros; upper corners [m]
 # - num_overlaps: int[num_geoms] zeros; boxes that follow and overlap
-# - first_overlap: int[num_geoms] full(-1); the first of them, -1 for none
+# - first_overlap: int[num_geoms] full(-1); first box that follows and overlaps, -1 for none
 # - max_checked: int[1] zeros; most comparisons of a box
 @func
 def boxes_overlap(lower_a: wp.vec3, upper_a: wp.vec3, lower_b: wp.vec3, upper_b: wp.vec3) -> bool:
@@ -353,7 +353,7 @@ def reference():
 # - row_D: float[num_worlds, max_contacts, 4] zeros; inverse regularisation of the rows [kg]
 # - row_count: int[num_worlds] zeros; rows in use
 # - time_const: float = 0.02; time constant of the reference [s]
-# - damp_ratio: float = 1.0; its damping ratio
+# - damp_ratio: float = 1.0; damping ratio of the reference
 # - margin: float = 0.05; distance below which a contact has rows [m]
 @func
 def impedance(dist: float, width: float) -> float:

@@ -10,11 +10,11 @@
 # - act_biastype: int[num_act] uniform(0, 3); bias: 0 none, 1 affine, 2 muscle
 # - act_ctrllimited: int[num_act] uniform(0, 2); 1 where controls are limited
 # - act_forcelimited: int[num_act] uniform(0, 2); 1 where forces are limited
-# - act_dynprm: vec3[num_act] uniform(0.05, 0.3); time constants of activation and deactivation [s], smoothing
-# - act_gainprm: vec3[num_act] uniform(0.2, 1.5); constant, slope by length, slope by velocity; of muscles: peak force [kN], rest length, shortening speed
-# - act_biasprm: vec3[num_act] uniform(-0.5, 0.5); the same of the bias
+# - act_dynprm: vec3[num_act] uniform(0.05, 0.3); time constants of activation and deactivation [s], smoothing; of filters the first is the time constant
+# - act_gainprm: vec3[num_act] uniform(0.2, 1.5); constant, slope by length, slope by velocity; of muscles: peak force [N], rest length, shortening speed
+# - act_biasprm: vec3[num_act] uniform(-0.5, 0.5); bias: constant, slope by length, slope by velocity; of muscles the first is the peak force [N]
 # - act_ctrlrange: vec2[num_act] uniform(0.1, 0.9); half width and centre of the controls
-# - act_forcerange: vec2[num_act] uniform(0.1, 0.8); half width of the forces, unused
+# - act_forcerange: float[num_act] uniform(0.1, 0.8); largest force in either direction [N]
 # - act_gear: float[num_act] uniform(0.5, 2.0); gear ratios
 # - moment_offsets: int[num_dofs + 1] rows(num_moments); first moment arm of each degree of freedom
 # - moment_act: int[num_moments] index(num_act); actuator of each moment arm
@@ -27,7 +27,7 @@
 # - qvel: float[num_worlds, num_dofs] uniform(-1.0, 1.0); joint velocities
 # - act_dot: float[num_worlds, num_act] zeros; rates of the activations [1/s]
 # - act_force: float[num_worlds, num_act] zeros; forces of the actuators [N]
-# - num_clamped: int[num_worlds] zeros; actuators at their limit
+# - num_clamped: int[num_worlds] zeros; actuators whose force was limited
 # - qfrc_actuator: float[num_worlds, num_dofs] zeros; forces on the joints
 # - timestep: float = 0.002; time step [s]
 @func
@@ -162,8 +162,7 @@ def actuator_force():
 
     force = gain * signal + bias
     if act_forcelimited[uid] == 1:
-        forcerange = act_forcerange[uid]
-        limit = forcerange[0]
+        limit = act_forcerange[uid]
         if wp.abs(force) > limit:
             wp.atomic_add(num_clamped, worldid, 1)
         force = wp.clamp(force, -limit, limit)
@@ -261,11 +260,11 @@ def reference():
                 bias = -abs(act_biasprm[u][0]) * y
             f = bias + signal * gain
             if act_forcelimited[u] == 1:
-                if f > act_forcerange[u][0]:
-                    f = act_forcerange[u][0]
+                if f > act_forcerange[u]:
+                    f = act_forcerange[u]
                     num_clamped[w] = num_clamped[w] + 1
-                if f < -act_forcerange[u][0]:
-                    f = -act_forcerange[u][0]
+                if f < -act_forcerange[u]:
+                    f = -act_forcerange[u]
                     num_clamped[w] = num_clamped[w] + 1
             act_force[w, u] = f
         for d in range(num_dofs):

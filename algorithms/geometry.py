@@ -264,7 +264,7 @@ def reference():
 # - EPS: float = 1.0e-3; distance that counts as a hit
 @func
 def scene_sdf(p: wp.vec3) -> float:
-    """A rounded box with a sphere on top of it."""
+    """A box with a sphere in its upper side."""
     q = wp.vec3(wp.abs(p[0]) - 1.0, wp.abs(p[1]) - 0.5, wp.abs(p[2]) - 1.0)
     outside = wp.length(wp.vec3(wp.max(q[0], 0.0), wp.max(q[1], 0.0), wp.max(q[2], 0.0)))
     inside = wp.min(wp.max(q[0], wp.max(q[1], q[2])), 0.0)

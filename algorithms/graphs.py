@@ -554,7 +554,7 @@ def reference():
 # - component: int[num_nodes] index(num_components); component of each node
 # - lightest: int[num_components] full(1000000000); weight and number of the lightest edge, packed in one integer
 # - edge: int[num_components] full(-1); lightest edge that leaves each component, -1 for none
-# - target: int[num_components] full(-1); component that it leads to, -1 for none
+# - target: int[num_components] full(-1); component that the lightest edge leads to, -1 for none
 @kernel[num_edges] atomic min max, gather, coo or edge assembly
 def find_lightest():
     """Edges between components compete for both."""

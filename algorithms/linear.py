@@ -327,7 +327,7 @@ def reference():
 # - EPS: float = 1.0e-6; shorter vectors have no direction
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
 # - directions: vec3[n] zeros; unit vectors
-# - lengths: float[n] zeros; their lengths
+# - lengths: float[n] zeros; lengths of the vectors
 @kernel[n] vector normalise, elementwise map
 def normalize_vectors():
     """Split each vector into direction and length."""

@@ -9,8 +9,8 @@
 # - col_indices: int[nnz] index(num_cols); column of each entry
 # - values: float[nnz] uniform(-1.0, 1.0); matrix entries
 # - x: float[num_cols] uniform(-1.0, 1.0); vector that is multiplied
-# - ell_cols: int[width, num_rows] full(-1); columns, entry by entry of all rows, -1 for padding
-# - ell_values: float[width, num_rows] zeros; entries in the same order
+# - ell_cols: int[width, num_rows] full(-1); columns, place by place of all rows, -1 for padding
+# - ell_values: float[width, num_rows] zeros; entries, place by place of all rows, 0 for padding
 # - y: float[num_rows] zeros; the product
 # - dropped: int[1] zeros; entries that did not fit
 @kernel[num_rows] csr row loop, copy convert, scatter
@@ -69,7 +69,7 @@ def reference():
 # weight: 7
 # sizes: num_rows = 1 7 71 300; num_inner = 2 5 20 100; nnz_a = 3 16 150 900; nnz_b = 4 12 60 500
 # - a_offsets: int[num_rows + 1] rows(nnz_a); first entry of each row of the left matrix
-# - a_cols: int[nnz_a] index(num_inner); column of each of its entries
+# - a_cols: int[nnz_a] index(num_inner); column of each entry of the left matrix
 # - b_offsets: int[num_inner + 1] rows(nnz_b); first entry of each row of the right matrix
 # - bound: int[num_rows] zeros; most entries of each row of the product
 # - starts: int[num_rows + 1] zeros; first place of each row, and the number of places
@@ -243,8 +243,8 @@ def reference():
 # - values: float[nnz] uniform(-1.0, 1.0); matrix entries
 # - counts: int[num_cols] zeros; entries of each column
 # - t_offsets: int[num_cols + 1] zeros; first entry of each row of the transposed matrix
-# - t_cols: int[nnz] zeros; columns of its entries
-# - t_values: float[nnz] zeros; its entries
+# - t_cols: int[nnz] zeros; column of each entry of the transposed matrix
+# - t_values: float[nnz] zeros; entries of the transposed matrix
 @kernel[nnz] histogram count
 def count_columns():
     """Count the entries of each column."""

@@ -248,19 +248,23 @@ def reference():
 # - links: int[num_joints] index(num_joints); candidate parents
 # - joint_x: transform[num_joints] rotation(); pose of each joint in its parent
 # - world_x: transform[num_joints] zeros; pose of each joint in the world
-# - depth: int[num_joints] zeros; joints between this one and the root
+# - depth: int[num_joints] zeros; joints above this one, the root among them
 @kernel[num_joints] select threshold
 def attach_joints():
     """Joints hang on joints with a smaller number; others are roots."""
     j = wp.tid()
     guard j < num_joints
     let target = links[j]
-    {{parents[j] = wp.where(target < j, target, -1) || parents[j] = -1}}
     #? again
+    parents[j] = wp.where(target < j, target, -1)
+    #|
     if target < j:
         parents[j] = target
+    else:
+        parents[j] = -1
     #|
-    if target < j and parents[j] < 0:
+    parents[j] = -1
+    if target < j:
         parents[j] = target
     #.
 

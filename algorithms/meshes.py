@@ -241,7 +241,7 @@ def reference():
 # - field: float[ny, nx] uniform(-1.0, 1.0); values at the nodes
 # - case_index: int[ny, nx] zeros; case of the cell with this lower node
 # - segments: vec4[ny, nx, 2] zeros; ends of the segments of each cell
-# - num_segments: int[ny, nx] zeros; number of them
+# - num_segments: int[ny, nx] zeros; segments of each cell
 # - total_length: float[1] zeros; length of the isoline [m]
 # - level: float = 0.05; value of the isoline
 # - spacing: float = 0.1; width of a cell [m]
@@ -421,7 +421,7 @@ def reference():
 # - triangles: int[num_triangles, 3] ring(num_vertices); vertices of each triangle
 # - closest_face: int[num_points] zeros; number of the closest triangle
 # - closest_point: vec3[num_points] zeros; closest points [m]
-# - barycentric: vec3[num_points] zeros; their barycentric coordinates
+# - barycentric: vec3[num_points] zeros; barycentric coordinates of the closest points
 # - distance: float[num_points] zeros; signed distances [m]
 # - max_distance: float = 4.0; points further away have no triangle [m]
 @func

@@ -13,7 +13,7 @@
 # - type_sigma: float[3] uniform(0.3, 0.5); diameters by type [nm]
 # - type_epsilon: float[3] uniform(0.2, 1.0); well depths by type [kJ/mol]
 # - neighbor_matrix: int[num_atoms, max_neighbors] index(num_atoms); neighbours of each atom
-# - num_neighbors: int[num_atoms] uniform(1, 3); how many of them are in use
+# - num_neighbors: int[num_atoms] uniform(1, 3); neighbours of each atom that count
 # - forces: vec3[num_atoms] zeros; forces [kJ/(mol nm)]
 # - energies: float[num_systems] zeros; energies of the systems [kJ/mol]
 # - virial: mat33[num_atoms] zeros; virials of the atoms [kJ/mol]
@@ -254,7 +254,7 @@ def reference():
 # - target_kt: float[num_systems] uniform(0.5, 1.5); target temperature times the Boltzmann constant
 # - chain_mass: float[num_systems, chain_length] uniform(1.0, 4.0); masses of the thermostats
 # - eta: float[num_systems, chain_length] uniform(-0.5, 0.5); positions of the thermostats
-# - eta_dot: float[num_systems, chain_length] uniform(-0.5, 0.5); their velocities [1/ps]
+# - eta_dot: float[num_systems, chain_length] uniform(-0.5, 0.5); velocities of the thermostats [1/ps]
 # - kinetic: float[num_systems] zeros; twice the kinetic energies
 # - scale: float[num_systems] zeros; velocity factors
 # - dt: float = 0.02; time step [ps]
@@ -381,7 +381,7 @@ def multiple_cosine(c: float, n: int) -> float:
 
 @func
 def multiple_slope(c: float, n: int) -> float:
-    """Derivative of that by the cosine."""
+    """Derivative of the multiple's cosine by the cosine."""
     if n == 1:
         return 1.0
     elif n == 2:

@@ -187,8 +187,8 @@ def reference():
 # - x: float[batch, inputs] uniform(-1.0, 1.0); inputs of this step
 # - h: float[batch, units] uniform(-1.0, 1.0); states before the step
 # - w: float[3 * units, inputs] uniform(-0.5, 0.5); weights of the inputs: reset, update and candidate gates
-# - u: float[3 * units, units] uniform(-0.5, 0.5); weights of the states in the same order
-# - bias: float[3 * units] uniform(-0.2, 0.2); biases in the same order
+# - u: float[3 * units, units] uniform(-0.5, 0.5); weights of the states: reset, update and candidate gates
+# - bias: float[3 * units] uniform(-0.2, 0.2); biases: reset, update and candidate gates
 # - running: int[batch] uniform(0, 2); 1 for sequences that are not finished
 # - gates: float[batch, 2 * units] zeros; reset gates, then update gates
 # - h_new: float[batch, units] zeros; states after the step
@@ -324,7 +324,7 @@ def reference():
 # sizes: num_tokens = 1 7 71 200; num_experts = 3 3 5 8
 # - scores: float[num_tokens, num_experts] uniform(-2.0, 2.0); scores of the experts
 # - expert: int[num_tokens, 2] zeros; best and second best expert
-# - gate: float[num_tokens, 2] zeros; their weights
+# - gate: float[num_tokens, 2] zeros; weights of the best and second best expert
 # - load: int[num_experts] zeros; tokens that each expert gets
 # - importance: float[num_experts] zeros; sums of the weights of each expert
 # - overflow: int[num_experts] zeros; tokens above the capacity

@@ -45,7 +45,7 @@ def reference():
 # sizes: n = 1 9 75 400
 # - values: float[n] uniform(-1.0, 1.0); input values
 # - keep: int[n] zeros; 1 for values that stay
-# - offsets: int[n + 1] zeros; slot of each value, and their number
+# - offsets: int[n + 1] zeros; slot of each value, and the number of kept values
 # - packed: float[n] zeros; kept values without gaps
 # - source_ids: int[n] full(-1); where each kept value came from
 # - threshold: float = 0.0; values above this stay

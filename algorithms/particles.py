@@ -181,8 +181,8 @@ def reference():
 # task: splat particle masses onto a grid and interpolate the density back
 # domain: physics
 # weight: 8
-# sizes: num_particles = 1 9 75 500; nx = 3 5 8 16; ny = 3 4 9 12
-# - positions: vec2[num_particles] uniform(0.0, 1.9); particle positions in cells
+# sizes: num_particles = 1 9 75 500; nx = 6 7 9 16; ny = 6 8 7 12
+# - positions: vec2[num_particles] uniform(0.0, 4.9); particle positions in cells
 # - masses: float[num_particles] uniform(0.5, 1.5); particle masses
 # - grid_mass: float[ny, nx] zeros; mass of each node
 # - sampled: float[num_particles] zeros; grid mass at the particles

@@ -128,9 +128,9 @@ def reference():
 # weight: 16
 # sizes: num_points = 1 7 71 300; num_targets = 1 9 60 200
 # - points: vec3[num_points] uniform(-1.0, 1.0); source points [m]
-# - normals: vec3[num_points] unit(); their normals
+# - normals: vec3[num_points] unit(); normals of the source points
 # - targets: vec3[num_targets] uniform(-1.0, 1.0); target points [m]
-# - target_normals: vec3[num_targets] unit(); their normals
+# - target_normals: vec3[num_targets] unit(); normals of the target points
 # - match: int[num_points] index(num_targets); target of each point
 # - confidence: float[num_targets] uniform(0.0, 1.0); confidence of each target
 # - pose: transform[1] rotation(); present pose of the source

@@ -7,11 +7,11 @@
 # sizes: num_points = 2 9 71 300; res = 2 3 4 6; num_cells = 8 27 64 216
 # - points: vec3[num_points] uniform(0.0, 1.0); positions
 # - cell_count: int[num_cells] zeros; points in each cell
-# - cell_start: int[num_cells + 1] zeros; first place of each cell in the list, and their number
+# - cell_start: int[num_cells + 1] zeros; first place of each cell in the list, and the length of the list
 # - cursor: int[num_cells] zeros; points of each cell that are in the list already
 # - listed: int[num_points] zeros unordered; points, cell by cell
 # - num_near: int[num_points] zeros; other points within the radius
-# - mean_near: vec3[num_points] zeros; mean of their positions
+# - mean_near: vec3[num_points] zeros; mean position of the points within the radius
 # - radius: float = 0.25; radius of the search, and width of a cell
 @func
 def cell_along(x: float, width: float, res: int) -> int:
@@ -288,11 +288,11 @@ def reference():
 # sizes: num_rays = 1 7 71 200; ny = 3 5 8 24; nx = 3 6 9 24
 # - wall: int[ny, nx] uniform(0, 3); 0 for walls, anything else is free
 # - origin_y: int[num_rays] index(ny); rows of the cells in whose middle the lines start
-# - origin_x: int[num_rays] index(nx); columns of these cells
+# - origin_x: int[num_rays] index(nx); columns of the cells in whose middle the lines start
 # - slope_y: float[num_rays] uniform(-1.0, 1.0); direction along the columns
 # - slope_x: float[num_rays] uniform(-1.0, 1.0); direction along the rows
 # - seen: int[num_rays] zeros; free cells that each line enters
-# - reach: float[num_rays] zeros; parameter of the line where it ends
+# - reach: float[num_rays] zeros; parameter where each line ends
 # - blocked: int[num_rays] zeros; 1 if a wall ended the line
 # - max_cells: int = 6; cells that a line enters at most
 # - FAR: float = 1.0e6; stands for lines that never cross
@@ -549,7 +549,7 @@ def reference():
 # - seed_x: int[num_seeds] index(nx); columns of the seeds
 # - nearest: int[ny, nx] maybe(num_seeds); nearest seed that is known, -1 for none
 # - next_nearest: int[ny, nx] full(-1); nearest seed after the pass, -1 for none
-# - distance_sq: int[ny, nx] full(-1); squared distances to it, -1 for none
+# - distance_sq: int[ny, nx] full(-1); squared distances to the nearest seed, -1 for none
 # - stride: int = 2; distance of the cells that are looked at
 @kernel[ny, nx] stencil, argmin argmax, gather, boundary condition
 def jump():

@@ -297,7 +297,7 @@ def reference():
 # sizes: num_rows = 1 5 66 64; width = 4 5 7 20
 # - scores: float[num_rows, width] uniform(-1.0, 1.0); scores
 # - best_score: float[num_rows, 3] zeros; largest scores
-# - best_col: int[num_rows, 3] zeros; their columns
+# - best_col: int[num_rows, 3] zeros; columns of the largest scores
 # - share: float[num_rows] zeros; sum of the largest scores beside the sum of all sizes
 # - K: int = 3; scores that are kept
 @kernel[num_rows] sort or swap, argmin argmax
@@ -451,7 +451,7 @@ def reference():
 # - pattern: int[pattern_length] uniform(0, 3); letters of the pattern
 # - pattern_hash: int[1] zeros; hash of the pattern
 # - hits: int[num_documents] zeros; places of each document where the pattern is
-# - first_hit: int[num_documents] full(-1); first of these places, counted from the document's start, -1 for none
+# - first_hit: int[num_documents] full(-1); first place of the pattern, counted from the document's start, -1 for none
 # - BASE: int = 7; base of the hash
 # - MODULUS: int = 101; hashes are below this
 @kernel[1] loop reduction

@@ -98,7 +98,7 @@ def reference():
 # - gain: float = 0.5; amplitude from octave to octave
 @kernel[ny, nx] noise field, gather
 def terrain():
-    """Sum octaves of one-dimensional noise along both axes."""
+    """Sum octaves of one-dimensional noise along the diagonal."""
     grid i, j
     guard i < ny and j < nx
     h = float(0.0)

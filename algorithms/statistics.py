@@ -487,8 +487,8 @@ def reference():
 # - center: float[num_parts] uniform(-1.0, 1.0); means of the parts
 # - spread: float[num_parts] uniform(0.5, 1.0); standard deviations of the parts
 # - resp: float[num_points, num_parts] zeros; probability that a point belongs to each part
-# - mass: float[num_parts] zeros; sums of these probabilities
-# - moment: float[num_parts] zeros; sums of the points, weighted with them
+# - mass: float[num_parts] zeros; sums of the probabilities of each part
+# - moment: float[num_parts] zeros; sums of the points, weighted with the probabilities
 # - new_center: float[num_parts] zeros; means after the step
 # - log_like: float[1] zeros; logarithm of the likelihood, without constants
 @kernel[num_points] softmax logsumexp, atomic reduction

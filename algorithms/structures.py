@@ -9,7 +9,7 @@
 # - pose: transform[num_bones] rotation(); poses of the bones now
 # - vertices: vec3[num_vertices] uniform(-1.0, 1.0); vertices at rest
 # - bones: int[num_vertices, 4] maybe(num_bones); bones of each vertex, -1 for none
-# - weights: float[num_vertices, 4] uniform(0.1, 1.0); their weights
+# - weights: float[num_vertices, 4] uniform(0.1, 1.0); weight of each bone of a vertex
 # - skinned: vec3[num_vertices] zeros; vertices in the new pose
 # - bound_count: int[num_vertices] zeros; bones that move each vertex
 # - height: float[1] full(-1000.0); largest coordinate along z
@@ -441,11 +441,11 @@ def reference():
 # about: Distances between grid points are interpolated linearly along each axis. Particles outside of the grid are free.
 # domain: physics
 # weight: 7
-# sizes: num_particles = 1 7 71 300; n = 3 3 4 12
-# - sdf: float[n, n, n] uniform(-0.3, 0.5); signed distances at the grid points, negative inside [m]
-# - positions: vec3[num_particles] uniform(-0.2, 2.2); positions in cells of the grid, moved in place
+# sizes: num_particles = 1 7 71 300; n = 6 6 7 12
+# - sdf: float[n, n, n] uniform(-0.3, 0.5); signed distances at the grid points, in cells, negative inside
+# - positions: vec3[num_particles] uniform(-0.4, 5.4); positions in cells of the grid, moved in place
 # - velocities: vec3[num_particles] uniform(-1.0, 1.0); velocities, changed in place
-# - distance: float[num_particles] full(1.0); distance from the solid before the step [m]
+# - distance: float[num_particles] full(1.0); distance from the solid before the step, in cells, 1 outside of the grid
 # - num_inside: int[1] zeros; particles that were inside
 # - EPS: float = 1.0e-4; shorter gradients have no direction
 @func

@@ -1,6 +1,7 @@
 //! What would a person ask for? The task in a sentence, in a few, and with all that the program has
 //! to keep to: signatures, borders, ties, order and units.
 
+use super::forms::{Form, STEPS};
 use super::library::{Kind, Role};
 use super::program::{Built, Draft};
 use super::{facts, print, words};
@@ -23,10 +24,13 @@ pub fn tasks(draft: &Draft, meanings: &[String]) -> [String; 3] {
         _ => format!("`{}` {} times", same[0].kernel, same.len()),
     });
     let order = order.collect::<Vec<_>>();
+    let is_stepped = matches!(draft.form, Form::Steps | Form::Swap);
+    let times = if is_stepped { format!(" {STEPS} times") } else { String::new() };
     medium += &match order.as_slice() {
-        [one] => format!(" A host program launches {one} and compares with plain Python."),
+        [one] => format!(" A host program launches {one}{times} and compares with plain Python."),
         _ if order.len() <= 6 => {
-            format!(" A host program launches {}, and compares with plain Python.", order.join(", then "))
+            let all = if is_stepped { format!(", all{times}") } else { String::new() };
+            format!(" A host program launches {}{all}, and compares with plain Python.", order.join(", then "))
         }
         _ => " A host program launches them and compares with plain Python.".to_string(),
     };
@@ -92,7 +96,8 @@ fn plain(kernel: &Built) -> String {
 
 /// A kernel with the types of its parameters.
 fn typed(draft: &Draft, kernel: &Built) -> String {
-    let param = |name: &String| format!("{name}: {}", print::annotation(draft, name, false));
+    let ty = |name: &String| print::lettered(&print::annotation(draft, name, false), draft.style.lettered);
+    let param = |name: &String| format!("{name}: {}", ty(name));
     format!("{}({})", kernel.name, kernel.params.iter().map(param).collect::<Vec<_>>().join(", "))
 }
 
@@ -117,6 +122,9 @@ fn asked(draft: &Draft, kernels: &[&Built], task: &str) -> String {
         4 => format!("With Warp's Python kernels, {lower}. Signature: {names}."),
         5 => format!("Implement {names} with Warp. {task}"),
         6 => format!("How do I {lower} with Warp? The {noun} should be {names}."),
-        _ => format!("Please give me {count} that can {lower}, with this signature: {names}."),
+        _ => format!(
+            "Please give me {count} that can {lower}, with {}: {names}.",
+            if is_many { "these signatures" } else { "this signature" }
+        ),
     }
 }

@@ -59,6 +59,10 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
     if lifted.iter().any(|role| role.dims.as_ref().is_some_and(|dims| dims.len() > 3)) {
         return;
     }
+    // Worlds that begin alike are one world.
+    if lifted.iter().all(|role| ["zeros", "full"].contains(&role.content().0)) {
+        return;
+    }
     let is_whole =
         |role: &Role| draft.runs.iter().flat_map(|run| &run.bound).any(|(a, b)| *a == role.name || *b == role.name);
     if lifted.iter().any(|role| is_whole(role) || !is_state(role)) {
@@ -99,8 +103,14 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
         dims.insert(0, count.to_string());
     }
     draft.sizes.push(Size { name: count.to_string(), values: [1, 2, 3], host: 4 });
-    let shared =
-        format!("The {things} are independent; arrays without a dimension for them are the same for all {things}.");
+    let is_shared =
+        draft.roles.iter().any(|role| role.is_array() && !lifted.iter().any(|lifted| lifted.name == role.name));
+    let shared = match is_shared {
+        true => {
+            format!("The {things} are independent; arrays without a dimension for them are the same for all {things}.")
+        }
+        false => format!("The {things} are independent."),
+    };
     draft.about = format!("{} {shared}", draft.about).trim().to_string();
 }
 

@@ -4,6 +4,7 @@
 use super::code;
 use super::library::{Kind, Role};
 use super::program::{Built, Draft, writes};
+use super::words;
 
 /// What a kernel does with one of its arrays.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -33,10 +34,25 @@ pub fn usage(draft: &Draft, function: &Built, name: &str) -> Usage {
     if lines().all(is_sum) && is_zero && is_own {
         return Usage::Output;
     }
-    match lines().any(|line| reads(line, name)) {
+    match lines().any(|line| reads(line, name)) && !is_set_first(function, name) {
         true => Usage::InPlace,
         false => Usage::Output,
     }
+}
+
+/// Whether a thread writes its element before it reads it, and no other one.
+fn is_set_first(function: &Built, name: &str) -> bool {
+    let mut lines = function.body.iter().filter(|line| code::mentions(line, name));
+    let Some(first) = lines.next().filter(|line| code::indent(line) == 4 && !reads(line, name)) else { return false };
+    let element = |line: &str, end: usize| {
+        let close = line[end..].starts_with('[').then(|| code::closing(line, end)).flatten()?;
+        Some(line[end..=close].to_string())
+    };
+    let place = code::places(first, name).into_iter().next();
+    let Some(own) = place.filter(|place| place.start == 4).and_then(|place| element(first, place.end)) else {
+        return false;
+    };
+    lines.all(|line| code::places(line, name).iter().all(|place| element(line, place.end).as_ref() == Some(&own)))
 }
 
 /// Whether elements of an array are used in a line.
@@ -76,8 +92,13 @@ pub fn size(draft: &Draft, function: Option<&Built>, size: &str) -> Option<Strin
     }
     let extent = |role: &Role| role.dims.iter().flatten().find(|dim| code::mentions(dim, size)).cloned();
     let Some((role, extent)) = arrays().find_map(|role| Some((role, extent(role)?))) else {
-        let is_half = ["half", "half_width"].contains(&size);
-        return is_half.then(|| "elements on each side of the middle one".to_string());
+        return match size {
+            "half" | "half_width" => Some("elements on each side of the middle one".to_string()),
+            "res" => Some("cells along each axis".to_string()),
+            axis if words::is_axis(axis) => of_grid(draft, axis),
+            things if things.len() > 3 && things.ends_with('s') => Some(format!("number of {things}")),
+            _ => None,
+        };
     };
     Some(match role.dims.as_ref().map_or(1, Vec::len) {
         1 => format!("`{}` has {extent} elements", role.name),
@@ -85,9 +106,22 @@ pub fn size(draft: &Draft, function: Option<&Built>, size: &str) -> Option<Strin
     })
 }
 
+/// What an axis is to a function that has no array along it.
+fn of_grid(draft: &Draft, name: &str) -> Option<String> {
+    let dims = draft.roles.iter().flat_map(|role| &role.dims);
+    let (rank, axis) =
+        dims.into_iter().find_map(|dims| Some((dims.len(), dims.iter().position(|dim| dim == name)?)))?;
+    Some(match (rank, axis) {
+        (2, 0) => "number of rows of the grid".to_string(),
+        (2, _) => "number of columns of the grid".to_string(),
+        _ => format!("extent of the grid along axis {axis}"),
+    })
+}
+
 /// The things that a number counts, in words; None: the name is short for something.
 fn plural(things: &str) -> Option<String> {
-    const SHORT: [(&str, &str); 12] = [
+    const SHORT: [(&str, &str); 13] = [
+        ("cols", "columns"),
         ("obs", "observations"),
         ("cams", "cameras"),
         ("arts", "articulations"),
@@ -109,29 +143,39 @@ fn plural(things: &str) -> Option<String> {
 
 /// The word for several things.
 fn several(thing: &str) -> String {
-    if thing.ends_with('s') { thing.to_string() } else { format!("{thing}s") }
+    if let Some((many, _)) = ODD.iter().find(|(_, one)| *one == thing) {
+        return many.to_string();
+    }
+    match thing.strip_suffix('y') {
+        Some(stem) if !stem.ends_with(['a', 'e', 'o']) => format!("{stem}ies"),
+        _ if thing.ends_with('s') => thing.to_string(),
+        _ => format!("{thing}s"),
+    }
 }
+
+/// Several things, and one of them.
+const ODD: [(&str, &str); 6] = [
+    ("vertices", "vertex"),
+    ("boxes", "box"),
+    ("matrices", "matrix"),
+    ("axes", "axis"),
+    ("indices", "index"),
+    ("meshes", "mesh"),
+];
 
 /// One of several things.
 pub fn singular(things: &str) -> String {
-    const ODD: [(&str, &str); 7] = [
-        ("masses", "mass"),
-        ("vertices", "vertex"),
-        ("boxes", "box"),
-        ("classes", "class"),
-        ("matrices", "matrix"),
-        ("axes", "axis"),
-        ("indices", "index"),
-    ];
     let (before, last) = things.rsplit_once(' ').map_or(("", things), |(before, last)| (before, last));
     if last.ends_with("ss") {
         return things.to_string();
     }
     let one = match ODD.iter().find(|(many, _)| *many == last) {
         Some((_, one)) => one.to_string(),
-        None => match last.strip_suffix("ies") {
-            Some(stem) => format!("{stem}y"),
-            None => last.strip_suffix('s').unwrap_or(last).to_string(),
+        None => match (last.strip_suffix("ies"), last.strip_suffix("sses")) {
+            (Some(stem), _) => format!("{stem}y"),
+            // Losses, masses, classes.
+            (_, Some(stem)) => format!("{stem}ss"),
+            _ => last.strip_suffix('s').unwrap_or(last).to_string(),
         },
     };
     if before.is_empty() { one } else { format!("{before} {one}") }
@@ -205,6 +249,7 @@ pub fn rules(draft: &Draft) -> Vec<String> {
         for condition in function.conditions.iter().filter(|condition| code::words(condition).all(is_index)) {
             add(format!("`{}` works where `{condition}`, and leaves everything else as it was.", function.name));
         }
+        let mut around: Vec<String> = Vec::new();
         for size in &draft.sizes {
             let wraps = |line: &String| {
                 line.contains(&format!(" % {}]", size.name)) || line.contains(&format!(" % {},", size.name))
@@ -213,10 +258,13 @@ pub fn rules(draft: &Draft) -> Vec<String> {
                 function.threads.iter().any(|thread| line.contains(&format!("wp.min({thread} + 1, {} - 1)", size.name)))
             };
             if function.body.iter().any(wraps) {
-                add(format!("Indices wrap around at `{}`.", size.name));
+                around.push(format!("`{}`", size.name));
             } else if function.body.iter().any(clamps) {
                 add(format!("Indices beyond `{} - 1` are clamped to it.", size.name));
             }
+        }
+        if !around.is_empty() {
+            add(format!("Indices wrap around at {}.", around.join(" and at ")));
         }
     }
     let device = || draft.functions.iter().filter(|function| function.kind != Kind::Reference);
@@ -259,6 +307,11 @@ mod tests {
         assert_eq!(plural("act").map(|things| singular(&things)).as_deref(), Some("actuator"));
         assert_eq!((singular("grid vertices").as_str(), singular("bodies").as_str()), ("grid vertex", "body"));
         assert_eq!((singular("inv mass").as_str(), singular("inverse masses").as_str()), ("inv mass", "inverse mass"));
+        assert_eq!((singular("losses").as_str(), singular("row masses").as_str()), ("loss", "row mass"));
+        assert_eq!(
+            (several("body").as_str(), several("vertex").as_str(), several("ray").as_str()),
+            ("bodies", "vertices", "rays")
+        );
         assert_eq!(plural("xyz"), None);
     }
 }

@@ -3,7 +3,7 @@
 
 use super::facts::{self, Usage};
 use super::host::{expected_name, host_name, is_float};
-use super::library::{Kind, Role};
+use super::library::{Kind, Role, Size};
 use super::program::{Built, Draft, Sections};
 use super::{code, print, words};
 use crate::dataset::random::Random;
@@ -305,6 +305,9 @@ fn arguments(draft: &Draft, data: Vec<String>) -> (Vec<String>, Vec<String>) {
                 ));
             }
             let size = draft.sizes.iter().find(|size| size.name == name && size.host.to_string() == value)?;
+            if !is_free(draft, size) {
+                return None;
+            }
             let varies = size.values[0] != size.values[2];
             varies.then(|| (name, name.replace('_', "-"), value.to_string(), format!("args.{name}")))
         });
@@ -322,6 +325,25 @@ fn arguments(draft: &Draft, data: Vec<String>) -> (Vec<String>, Vec<String>) {
     parsing.push("    wp.set_device(args.device)".to_string());
     parsing.push(String::new());
     (parsing, lines)
+}
+
+/// Whether a size may be another one while all others stay: it is no square, cube or product of
+/// them, they are none of it, and no launch has numbers that go with it.
+fn is_free(draft: &Draft, size: &Size) -> bool {
+    let scales = |size: &Size| [size.values[0], size.values[1], size.values[2], size.host];
+    let is_made_of = |whole: &Size, parts: &[&Size]| {
+        (0..4).all(|n| {
+            parts.iter().map(|part| u64::from(scales(part)[n])).product::<u64>() == u64::from(scales(whole)[n])
+        })
+    };
+    let of = |a: &Size, b: &Size| is_made_of(a, &[b, b]) || is_made_of(a, &[b, b, b]);
+    let others = || draft.sizes.iter().filter(|other| other.name != size.name);
+    let is_product = others().any(|a| {
+        let b = || others().filter(|b| b.name != a.name);
+        of(a, size) || of(size, a) || b().any(|b| is_made_of(size, &[a, b]) || is_made_of(a, &[size, b]))
+    });
+    let has_numbers = draft.runs.iter().flat_map(|run| &run.bound).any(|(_, value)| value.parse::<i64>().is_ok());
+    !is_product && !has_numbers
 }
 
 /// The names that launches use, of arrays and of numbers.

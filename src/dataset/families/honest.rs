@@ -171,7 +171,8 @@ fn kind_9_labels_and_launches_say_what_is_written() {
                 launch.and_then(|text| text.split(")\n").next()?.split_once("outputs=[")?.1.split(']').next());
             let bound = draft.runs.iter().any(|run| run.kernel == function.name && !run.bound.is_empty());
             for name in outputs.into_iter().flat_map(|list| list.split(", ")).filter(|_| !bound) {
-                if facts::usage(draft, function, name.trim()) != Usage::Output {
+                let name = name.trim().trim_start_matches("self.");
+                if facts::usage(draft, function, name) != Usage::Output {
                     return Some(format!("`{name}` of `{}` is read", function.name));
                 }
             }
@@ -278,4 +279,119 @@ fn kind_15_everything_written_is_compared() {
             assert!(!is_missing, "{}: `{}` is written and not compared", family.name, role.name);
         }
     }
+}
+
+/// A description stands alone: lists are shuffled, so what came before another is not known.
+#[test]
+fn kind_16_descriptions_stand_alone() {
+    let ladders = super::ladders().iter().map(|ladder| &ladder.family);
+    for family in families().iter().chain(super::library::companions()).chain(ladders) {
+        for role in &family.roles {
+            let about = format!("{} ", role.about.replace([',', ';', ':', '['], " "));
+            let first = about.split(' ').next().unwrap_or_default();
+            let hangs = ["its", "their", "it", "them", "these", "those"].contains(&first)
+                || [
+                    " of them ",
+                    " of these ",
+                    " the same ",
+                    " in the same order",
+                    "and their number",
+                    " of its entries ",
+                ]
+                .iter()
+                .any(|words| format!(" {about}").contains(words));
+            assert!(!hangs, "{}: `{}`: {}", family.name, role.name, role.about);
+        }
+    }
+}
+
+#[test]
+fn kind_17_names_are_words_and_say_what_a_thing_is() {
+    none(|row| {
+        let draft = &row.draft;
+        let names = draft.roles.iter().map(|role| &role.name).chain(draft.sizes.iter().map(|size| &size.name));
+        let mut names = names.map(|name| name.to_lowercase());
+        names.find(|name| {
+            ["true", "false", "none"].contains(&name.as_str()) || name.split('_').any(|word| word == "losse")
+        })
+    });
+    // One of the vertices of a triangle is no triangle.
+    none(|row| {
+        let line = row.text.lines().find(|line| {
+            let (name, value) = line.trim().split_once(" = ").unwrap_or_default();
+            let last = value.strip_suffix(']').and_then(|value| value.rsplit_once(", ")).map(|(_, last)| last);
+            name.len() > 5
+                && name.ends_with("_index")
+                && value.starts_with(name.trim_end_matches("index"))
+                && last.is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()))
+        })?;
+        Some(line.to_string())
+    });
+}
+
+#[test]
+fn kind_18_tasks_say_how_often_kernels_are_launched() {
+    let steps = |row: &&Row| row.text.contains("for _ in range(num_steps):");
+    assert!(rows().iter().filter(steps).count() > 3);
+    none(|row| (steps(&row) && !row.tasks[1].contains(" 3 times")).then(|| row.tasks[1].clone()));
+    none(|row| {
+        let worlds = row.tasks[1].contains("arrays without a dimension for them");
+        let count = ["num_worlds", "nworld", "num_envs", "num_systems", "batch_size"];
+        let is_shared = |role: &super::library::Role| {
+            role.is_array() && !role.dims.iter().flatten().any(|dim| count.iter().any(|name| code::mentions(dim, name)))
+        };
+        (worlds && !row.draft.roles.iter().any(is_shared)).then(|| "all arrays have worlds".to_string())
+    });
+    // Each world begins with something of its own.
+    none(|row| {
+        let worlds = row.tasks[1].contains(" are independent");
+        let own = |role: &super::library::Role| {
+            let count = ["num_worlds", "nworld", "num_envs", "num_systems", "batch_size"];
+            role.dims.iter().flatten().any(|dim| count.iter().any(|name| code::mentions(dim, name)))
+                && !["zeros", "full"].contains(&role.content().0)
+        };
+        (worlds && !row.draft.roles.iter().any(own)).then(|| "worlds that begin alike".to_string())
+    });
+}
+
+/// Options that a program takes may be other ones.
+#[test]
+fn kind_19_options_are_free_of_each_other() {
+    let mut options = 0;
+    none(|row| {
+        let has = |name: &str| row.text.contains(&format!("\"--{}\"", name.replace('_', "-")));
+        let wrong = [("res", "num_cells"), ("res", "n_cells"), ("res", "cell_count")];
+        let found = wrong.iter().find(|(a, b)| has(a) || has(b) && row.draft.sizes.iter().any(|size| size.name == *a));
+        let steps = row.draft.runs.iter().flat_map(|run| &run.bound).any(|(_, value)| value.parse::<i64>().is_ok());
+        let any = row.draft.sizes.iter().find(|size| has(&size.name)).filter(|_| steps);
+        found.map(|pair| format!("{pair:?}")).or(any.map(|size| size.name.clone()))
+    });
+    for row in rows() {
+        options += usize::from(
+            row.draft.sizes.iter().any(|size| row.text.contains(&format!("\"--{}\"", size.name.replace('_', "-")))),
+        );
+    }
+    assert!(options > 10, "{options}");
+}
+
+/// What is called a rotation is one in double precision, too.
+#[test]
+fn kind_21_frames_are_orthogonal_in_every_precision() {
+    let family = super::find("contact_pgs").expect("a family");
+    let texts = (0..80).map(|number| sample(3, number, &[family]).plan.text);
+    let wide: Vec<String> = texts.filter(|text| text.contains("mat33d")).collect();
+    assert!(!wide.is_empty() && wide.iter().all(|text| text.contains("np.linalg.qr(")), "{}", wide.len());
+}
+
+/// Every number that a kernel has is described, an extent too.
+#[test]
+fn kind_20_every_parameter_is_described() {
+    none(|row| {
+        let sizes = row
+            .draft
+            .sizes
+            .iter()
+            .find(|size| row.tasks[2].lines().any(|line| line == format!("- `{}`: int", size.name)));
+        sizes.map(|size| size.name.clone())
+    });
 }

@@ -360,14 +360,14 @@ fn content(role: &Role, name: &str) -> Vec<String> {
         "full" if ints => one(format!("np.full({shape}, {}, dtype={ty})", whole(at(0)))),
         "full" => one(format!("np.full({shape}, {}, dtype={ty})", at(0))),
         "unit" => unit(name, &shape),
-        "rotation" if role.ty == "transform" => {
+        "rotation" if dialect::narrow(&role.ty) == "transform" => {
             let mut out = unit("rotations", &tuple(&[rows.clone(), vec!["4".to_string()]].concat(), false));
             let offsets = tuple(&[rows, vec!["3".to_string()]].concat(), false);
             out.push(format!("offsets = rng.uniform(-1.0, 1.0, size={offsets})"));
             out.push(format!("{name} = np.concatenate([offsets, rotations], axis=-1).astype({ty})"));
             out
         }
-        "rotation" if role.ty == "mat33" => {
+        "rotation" if dialect::narrow(&role.ty) == "mat33" => {
             vec![format!("{name}, _ = np.linalg.qr(rng.normal(size={shape}))"), format!("{name} = {name}.astype({ty})")]
         }
         "rotation" => unit(name, &shape),

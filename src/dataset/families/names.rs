@@ -189,7 +189,11 @@ fn element(line: &str, roles: &[Role]) -> Option<(String, String)> {
     let array = roles.iter().find(|role| role.is_array() && role.name == value[..open])?;
     let is_whole = code::closing(value, open) == Some(value.len() - 1);
     let one = facts::singular(&array.name.replace('_', " ")).replace(' ', "_");
-    let is_new = array.name.ends_with('s') && one.len() > 3 && one != array.name;
+    // One of three indices of a thing is none of its.
+    let is_part = code::arguments(&value[open + 1..value.len() - 1])
+        .last()
+        .is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
+    let is_new = array.name.ends_with('s') && one.len() > 3 && one != array.name && !is_part;
     (is_letter && is_whole && is_new).then(|| (name.to_string(), one))
 }
 

@@ -59,7 +59,7 @@ pub fn text(draft: &Draft) -> String {
 }
 
 /// A line with the types of floats named in full, `wp.vec3f`, if people do so here.
-fn lettered(line: &str, wanted: bool) -> String {
+pub fn lettered(line: &str, wanted: bool) -> String {
     const TYPES: [&str; 8] = ["vec2", "vec3", "vec4", "mat22", "mat33", "mat44", "quat", "transform"];
     let mut out = String::new();
     let mut rest = line;

@@ -46,7 +46,7 @@ const GROUPS: &[&[&[&str]]] = &[
     &[&["keys"], &["sort_keys"]],
     // locals
     &[&["value"], &["val"]],
-    &[&["slot"], &["dest_index"], &["write_index"]],
+    &[&["slot"], &["slot_index"]],
     &[&["best"], &["best_value"], &["best_so_far"]],
 ];
 
@@ -103,6 +103,8 @@ const RESERVED: &[&str] = &[
     "continue",
     "True",
     "False",
+    "true",
+    "false",
 ];
 
 /// New names for some of the words of a program, group by group.
@@ -144,8 +146,8 @@ const JOINTS: [&str; 30] = [
 pub fn described(own: &str, about: &str) -> Option<String> {
     const KEPT: [&str; 8] = ["new", "next", "prev", "old", "in", "out", "0", "1"];
     // What these say of a thing, its name would lack.
-    const TELLING: [&str; 12] =
-        ["up", "that", "where", "which", "with", "without", "by", "from", "to", "between", "than", "less"];
+    const TELLING: [&str; 13] =
+        ["whose", "up", "that", "where", "which", "with", "without", "by", "from", "to", "between", "than", "less"];
     // Alone they say nothing.
     const BARE: [&str; 10] = ["number", "sum", "index", "part", "value", "share", "mean", "width", "first", "values"];
     let phrase = about.split([';', ':', '[', '(', '.']).next()?;
@@ -166,6 +168,10 @@ pub fn described(own: &str, about: &str) -> Option<String> {
     let article = |word: &&str| ["a", "an", "the", "each", "all"].contains(word);
     let of = words[end..].strip_prefix(&["of"]).map(|rest| &rest[usize::from(rest.first().is_some_and(article))..]);
     let stop = of.map_or(0, |of| of.iter().position(|word| JOINTS.contains(word)).unwrap_or(of.len()));
+    // The product of query and key is not the query's.
+    if of.is_some_and(|of| of.get(stop) == Some(&"and")) {
+        return None;
+    }
     match of {
         Some(of) if (1..=2).contains(&stop) && of[..stop].iter().all(is_word) => {
             let owner = super::facts::singular(&of[..stop].join(" ")).replace([' ', '-'], "_");
@@ -467,6 +473,8 @@ mod tests {
         assert_eq!(of("r", "radius of the window").as_deref(), Some("window_radius"));
         assert_eq!(of("slope", "derivatives along x, y and time"), None);
         assert_eq!(of("residual", "load less the matrix times the field"), None);
+        assert_eq!(of("agree", "product of the query and key of each token"), None);
+        assert_eq!(of("fixed", "rows whose unknown is prescribed"), None);
         assert_eq!(of("bounds", "smallest, then largest coordinates"), None);
         assert_eq!(
             (of("solid", "1 in walls"), of("solid", "cells that are solid"), of("n", "number")),
