@@ -2,7 +2,7 @@
 # source: cyclic cellular automata (Fisch, Gravner and Griffeath 1991)
 # task: step a cyclic automaton in which a cell takes the next colour if enough neighbours have it
 # domain: generic
-# weight: 6
+# weight: 7
 # sizes: ny = 2 4 8 48; nx = 3 5 9 48
 # - cells: int[ny, nx] uniform(0, 4); colours
 # - next_cells: int[ny, nx] zeros; colours after the step
@@ -183,7 +183,7 @@ def reference():
 # source: reaction and diffusion of two substances (Gray and Scott 1985; Pearson 1993)
 # task: step the Gray-Scott reaction on a periodic grid
 # domain: physics
-# weight: 6
+# weight: 7
 # sizes: ny = 1 4 8 48; nx = 2 5 9 48
 # - u: float[ny, nx] uniform(0.3, 1.0); concentration of the fuel
 # - v: float[ny, nx] uniform(0.0, 0.5); concentration of the catalyst
@@ -242,7 +242,7 @@ def reference():
 # task: run a rule of elementary automata for a few steps, one packed row of sixteen cells per thread
 # about: A row is one integer and periodic. Bit b of the rule is the new cell for the three old ones that read b as a binary number.
 # domain: generic
-# weight: 5
+# weight: 7
 # sizes: num_rows = 1 7 71 300
 # - rows: int[num_rows] uniform(0, 65536); rows of cells, sixteen bits each
 # - final: int[num_rows] zeros; rows after the last step
@@ -314,7 +314,7 @@ def reference():
 # task: walk ants over a board of signs that turn them left or right, and count their visits
 # about: The board is a torus. An ant turns by the sign of its cell and goes one cell ahead. Headings are 0 up, 1 right, 2 down, 3 left.
 # domain: generic
-# weight: 6
+# weight: 7
 # sizes: num_ants = 1 7 71 200; ny = 2 4 6 16; nx = 3 5 7 16; num_steps = 2 3 5 20
 # - signs: int[ny, nx] uniform(0, 2); 1 where ants turn right, they turn left elsewhere
 # - start_y: int[num_ants] index(ny); rows where ants start

@@ -3,7 +3,7 @@
 # task: compute activation rates and forces of actuators and map them to the joints in many worlds
 # about: Dynamics, gain and bias of each actuator are chosen by type. Forces are limited, then multiplied by the moment arms of a sparse transmission.
 # domain: physics
-# weight: 22
+# weight: 12
 # sizes: num_worlds = 1 2 5 16; num_act = 1 4 9 12; num_dofs = 1 3 7 10; num_moments = 1 7 20 30
 # - act_dyntype: int[num_act] uniform(0, 4); dynamics: 0 none, 1 integrator, 2 filter, 3 muscle
 # - act_gaintype: int[num_act] uniform(0, 3); gain: 0 fixed, 1 affine, 2 muscle
@@ -278,7 +278,7 @@ def reference():
 # task: update stresses and plastic strains of material points with radial return
 # about: Symmetric tensors are stored by six components: xx, yy, zz, xy, yz, zx. Shear strains are those of the tensor, not twice as much.
 # domain: physics
-# weight: 18
+# weight: 11
 # sizes: num_points = 1 7 71 512; num_materials = 1 2 3 4
 # - strain_rate: float[num_points, 6] uniform(-0.02, 0.02); strain increments
 # - stress: float[num_points, 6] uniform(-0.2, 0.2); stresses, changed in place [GPa]

@@ -3,7 +3,7 @@
 # task: build the summed-area table of an image by rows and columns and average listed boxes with it
 # about: The table has a first row and column of zeros. A box holds its upper left corner and neither its last row nor column.
 # domain: graphics
-# weight: 7
+# weight: 8
 # sizes: ny = 2 5 9 48; nx = 3 6 8 48; num_boxes = 1 7 71 100
 # - image: float[ny, nx] uniform(0.0, 1.0); intensities
 # - corner: vec2i[num_boxes] index(2); row and column where each box begins
@@ -73,7 +73,7 @@ def reference():
 # task: compute the squared distance of each pixel from the nearest marked pixel, along columns first and then along rows
 # about: Pixels of an image without marks get the square of a distance that is larger than any in the image.
 # domain: graphics
-# weight: 7
+# weight: 6
 # split: test
 # sizes: ny = 2 4 8 32; nx = 3 5 9 32
 # - mark: int[ny, nx] uniform(0, 5); 0 for marked pixels, anything else is background
@@ -140,7 +140,7 @@ def reference():
 # task: suppress detected boxes that a better box of the same class overlaps too much, and count what is left of each class
 # about: A box is suppressed by any better one, whether that is suppressed itself or not. Of equal scores the box with the smaller number is better.
 # domain: graphics
-# weight: 7
+# weight: 8
 # sizes: n = 2 9 72 200; num_classes = 2 2 3 5
 # - low: vec2[n] uniform(0.0, 1.0); lower corners of the boxes
 # - extent: vec2[n] uniform(0.3, 0.8); widths and heights

@@ -3,7 +3,7 @@
 # task: stream and collide a three-dimensional lattice Boltzmann flow with every population by name
 # about: Populations are ordered by their velocities: z first, then y, then x, from -1 to 1. Walls send populations back; all axes are periodic.
 # domain: physics
-# weight: 18
+# weight: 11
 # sizes: nz = 1 2 4 8; ny = 2 3 4 12; nx = 2 3 5 16
 # - f_old: float[19, nz, ny, nx] uniform(0.03, 0.08); populations before the step
 # - solid: int[nz, ny, nx] uniform(0, 2); 1 in walls
@@ -156,7 +156,7 @@ def reference():
 # task: step the compressible Euler equations in two dimensions with HLLC fluxes
 # about: Fluxes are computed on the faces along both axes with extrapolated ghost cells; tangential momentum is carried passively.
 # domain: physics
-# weight: 16
+# weight: 11
 # sizes: ny = 1 3 9 24; nx = 1 4 8 32; faces_x = 2 5 9 33; faces_y = 2 4 10 25
 # - rho: float[ny, nx] uniform(0.5, 1.5); densities [kg/m^3]
 # - mom_x: float[ny, nx] uniform(-0.4, 0.4); momentum densities along x

@@ -89,7 +89,7 @@ def reference():
 # source: unordered compaction with an atomic counter
 # task: collect the indices of active elements with an atomic counter
 # domain: generic
-# weight: 5
+# weight: 7
 # sizes: n = 1 9 75 400
 # - active: int[n] uniform(0, 2); 1 for active elements
 # - energy: float[n] uniform(0.0, 1.0); energy of each element
@@ -234,7 +234,7 @@ def reference():
 # source: segmented reduction over offsets
 # task: reduce segments of an array to their sum, maximum and position of the maximum
 # domain: generic
-# weight: 4
+# weight: 5
 # split: validation
 # sizes: num_segments = 1 5 66 100; total = 2 20 300 2000
 # - offsets: int[num_segments + 1] rows(total); first element of each segment
@@ -321,7 +321,7 @@ def reference():
 # source: Morton codes by bit interleaving (Morton 1966)
 # task: compute Morton codes of points in a grid and look up the parts again
 # domain: geometry
-# weight: 5
+# weight: 6
 # split: test
 # sizes: n = 1 7 71 400
 # - coords: int[n, 2] index(256); grid coordinates, eight bits each
@@ -370,7 +370,7 @@ def reference():
 # source: application and inversion of a permutation
 # task: reorder records by a permutation and compute its inverse
 # domain: generic
-# weight: 6
+# weight: 7
 # sizes: n = 1 7 71 500
 # - order: int[n] permutation(); new place of each record
 # - src: float[n] uniform(-1.0, 1.0); records
@@ -405,7 +405,7 @@ def reference():
 # source: joint histogram of two variables
 # task: count pairs of values in a two-dimensional histogram and find the fullest bin
 # domain: signal
-# weight: 2
+# weight: 5
 # sizes: n = 1 9 75 600; bins_x = 2 4 5 16; bins_y = 2 3 6 12
 # - a: float[n] uniform(0.0, 0.99); first variable
 # - b: float[n] uniform(0.0, 0.99); second variable
@@ -490,7 +490,7 @@ def reference():
 # source: ghost layers of arrays
 # task: copy an array into a padded one and fill the border
 # domain: generic
-# weight: 7
+# weight: 8
 # sizes: ny = 1 3 7 24; nx = 2 4 9 32; pad_y = 3 5 9 26; pad_x = 4 6 11 34
 # - src: float[ny, nx] uniform(-1.0, 1.0); inner values
 # - padded: float[pad_y, pad_x] zeros; values with one layer of ghosts

@@ -70,7 +70,7 @@ def reference():
 # source: yaw, pitch and roll of rotation matrices (Diebel 2006)
 # task: convert attitudes to rotation matrices and to roll, pitch and yaw in degrees, and build the attitudes again
 # domain: physics
-# weight: 7
+# weight: 8
 # sizes: n = 1 7 71 200
 # - attitude: quat[n] rotation(); attitudes
 # - frame: mat33[n] zeros; rotation matrices
@@ -202,7 +202,7 @@ def reference():
 # source: finite strain (Bonet and Wood 2008, ch. 4)
 # task: compute strain measures of deformation gradients: Green's strain, volume change, distortion, and the stress of a Saint Venant-Kirchhoff solid
 # domain: physics
-# weight: 7
+# weight: 6
 # split: test
 # sizes: n = 1 7 71 200
 # - gradient: mat33[n] uniform(-0.2, 0.2); displacement gradients

@@ -3,7 +3,7 @@
 # task: compute the mean and variance of groups of samples in one pass and standardise the samples
 # about: Groups lie one after the other. The variance is that of the population; groups of one sample have none, and their samples become 0.
 # domain: generic
-# weight: 7
+# weight: 8
 # sizes: num_groups = 1 5 66 100; total = 3 20 300 2000
 # - offsets: int[num_groups + 1] rows(total); first sample of each group
 # - samples: float[total] uniform(-1.0, 3.0); samples
@@ -61,7 +61,7 @@ def reference():
 # source: sample covariance and correlation (Pearson 1895)
 # task: compute the mean, the covariance matrix and the correlation matrix of samples with several features
 # domain: generic
-# weight: 6
+# weight: 7
 # sizes: num_samples = 2 7 71 300; num_features = 2 3 4 6
 # - samples: float[num_samples, num_features] uniform(-1.0, 1.0); samples
 # - mean: float[num_features] zeros; means of the features
@@ -120,7 +120,7 @@ def reference():
 # source: rank correlation with mean ranks of ties (Spearman 1904)
 # task: replace two variables by their ranks, with mean ranks for ties, and add up the squared rank differences
 # domain: generic
-# weight: 6
+# weight: 7
 # sizes: n = 2 7 71 300
 # - x: int[n] uniform(0, 20); first variable
 # - y: int[n] uniform(0, 20); second variable
@@ -180,7 +180,7 @@ def reference():
 # source: kernel density estimation (Epanechnikov 1969; Silverman 1986)
 # task: estimate a density at query points from weighted samples with the Epanechnikov kernel
 # domain: generic
-# weight: 5
+# weight: 7
 # sizes: num_queries = 1 7 71 200; num_samples = 3 9 20 300
 # - queries: float[num_queries] uniform(0.0, 1.0); points where the density is wanted
 # - samples: float[num_samples] uniform(0.0, 1.0); samples
@@ -229,7 +229,7 @@ def reference():
 # source: the bootstrap (Efron 1979)
 # task: compute the means of resampled data sets from given draws, and count how often they are above a value
 # domain: generic
-# weight: 5
+# weight: 7
 # sizes: num_resamples = 1 7 71 200; num_draws = 2 4 9 50; n = 3 5 12 60
 # - values: float[n] uniform(-1.0, 1.0); observed values
 # - draws: int[num_resamples, num_draws] index(n); which value each draw takes
@@ -356,7 +356,7 @@ def reference():
 # task: update the spins of one colour of an Ising model with the Metropolis rule and given uniform numbers, then those of the other
 # about: The lattice is periodic and has an even number of sites along both axes.
 # domain: physics
-# weight: 7
+# weight: 8
 # sizes: ny = 2 2 6 32; nx = 2 4 12 32
 # - spin: int[ny, nx] uniform(0, 2); spins, 1 for up, updated in place
 # - chance: float[ny, nx] uniform(0.0, 1.0); uniform number of each site
@@ -417,7 +417,7 @@ def reference():
 # source: systematic resampling of particle filters (Kitagawa 1996)
 # task: weigh particles by a measurement, add the weights up, and draw new particles with one offset for all
 # domain: signal
-# weight: 7
+# weight: 6
 # split: test
 # sizes: n = 2 7 71 300
 # - state: float[n] uniform(-1.0, 1.0); states of the particles
@@ -480,7 +480,7 @@ def reference():
 # source: expectation maximisation for Gaussian mixtures (Dempster, Laird and Rubin 1977)
 # task: run one step of expectation maximisation for a mixture of normal distributions in one dimension
 # domain: ml
-# weight: 7
+# weight: 8
 # sizes: num_points = 3 9 71 300; num_parts = 2 2 3 4
 # - points: float[num_points] uniform(-2.0, 2.0); data
 # - share: float[num_parts] uniform(0.2, 0.5); shares of the parts
@@ -544,7 +544,7 @@ def reference():
 # task: build the histogram of each feature over the samples and find the threshold with the lowest Gini impurity
 # about: The candidate thresholds are the upper ends of the bins but the last one. Of equal thresholds the lower one counts.
 # domain: ml
-# weight: 7
+# weight: 8
 # sizes: num_samples = 4 9 71 300; num_features = 2 3 4 8; num_bins = 3 4 5 8
 # - bins: int[num_samples, num_features] index(num_bins); bin of each feature of each sample
 # - label: int[num_samples] uniform(0, 2); 1 for samples of the class

@@ -77,7 +77,7 @@ def reference():
 # task: compute the strains and axial forces of the bars of a truss and add them up at its nodes
 # about: Bars that are stressed beyond the yield stress carry that stress and no more. Supported nodes get no force.
 # domain: physics
-# weight: 7
+# weight: 8
 # sizes: num_bars = 1 9 75 400; num_nodes = 3 6 30 150
 # - ends: vec2i[num_bars] index(num_nodes); nodes at the ends of each bar
 # - rest: vec3[num_nodes] uniform(-1.0, 1.0); places of the nodes without load [m]
@@ -366,7 +366,7 @@ def reference():
 # task: spread the smallest labels over the contacts of movable bodies and put islands without fast bodies to sleep
 # about: Three rounds of spreading. Bodies that cannot move belong to no island and connect nothing.
 # domain: physics
-# weight: 7
+# weight: 8
 # sizes: num_contacts = 1 9 75 300; num_bodies = 2 6 40 120
 # - contacts: vec2i[num_contacts] index(num_bodies); bodies of each contact
 # - movable: int[num_bodies] uniform(0, 2); 1 for bodies that can move
@@ -440,7 +440,7 @@ def reference():
 # task: push particles out of a solid that a grid of signed distances describes and take the inward part off their velocities
 # about: Distances between grid points are interpolated linearly along each axis. Particles outside of the grid are free.
 # domain: physics
-# weight: 7
+# weight: 8
 # sizes: num_particles = 1 7 71 300; n = 6 6 7 12
 # - sdf: float[n, n, n] uniform(-0.3, 0.5); signed distances at the grid points, in cells, negative inside
 # - positions: vec3[num_particles] uniform(-0.4, 5.4); positions in cells of the grid, moved in place

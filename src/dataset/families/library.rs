@@ -7,7 +7,7 @@
 //! # task: Step the heat equation ...     what a person would ask for, without a full stop
 //! # about: ...                   more about it, in sentences
 //! # domain: physics
-//! # weight: 3                    how often it is drawn; 2 where nothing is said
+//! # weight: 3                    how often it is drawn; 5 where nothing is said
 //! # split: test                  the split of its programs; train where nothing is said
 //! # sizes: n = 1 7 71 1024       names of numbers: at three scales, and in the host program
 //! # - u: float[ny, nx] uniform(0, 1); temperature [K]       an array, its content, and what it is
@@ -212,7 +212,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
         task: "",
         about: "",
         domain: "generic",
-        weight: 2,
+        weight: 5,
         split: SPLITS[0],
         sizes: Vec::new(),
         roles: Vec::new(),
@@ -235,7 +235,7 @@ fn family(subject: &'static str, text: &'static str) -> Family {
             set(&mut out.domain, "# domain:");
             set(&mut out.split, "# split:");
             if let Some(weight) = after(line, "# weight:") {
-                out.weight = weight.parse().unwrap_or(2);
+                out.weight = weight.parse().unwrap_or(5);
             } else if let Some(sizes) = after(line, "# sizes:") {
                 out.sizes = sizes.split(';').map(size).collect();
             } else if let Some(run) = after(line, "# run:") {
