@@ -276,7 +276,7 @@ fn ptx_version(ptx: &str) -> Option<&str> {
 }
 
 /// Where a fifth of the programs of the library ends and the next begins, by their scores.
-const FIFTHS: [f64; 4] = [0.64, 0.98, 1.3, 1.86];
+const FIFTHS: [f64; 4] = [0.61, 0.89, 1.2, 1.66];
 
 /// From 1 to 5, by fifths of the programs.
 pub fn difficulty(score: f64) -> u32 {

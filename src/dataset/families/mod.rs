@@ -15,6 +15,7 @@
 //! | [`ladders`](mod@ladders) | how does a program become faster, step by step? |
 //! | [`translations`] | what does the same in other languages? |
 //! | [`dialect`] | which types and spellings does a program use? |
+//! | [`habits`] | what does one person do in any program? |
 //! | [`facts`] | what does the code do with its arrays, threads and borders? |
 //! | [`claims`] | does the text say something that the code does not do? |
 //! | [`ask`] | what would a person ask for? |
@@ -34,6 +35,7 @@ mod dialect;
 mod facts;
 mod forms;
 mod fuse;
+mod habits;
 mod host;
 mod ladders;
 pub mod library;

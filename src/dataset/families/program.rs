@@ -7,7 +7,7 @@ use super::facts::{self, Usage};
 use super::forms::{Form, STEPS, swapped};
 use super::library::{self, Family, Function, Kind, Ladder, Role, Size, extent};
 use super::vary::Choices;
-use super::{ask, batch, claims, code, dialect, fuse, host, print, translations, words};
+use super::{ask, batch, claims, code, dialect, fuse, habits, host, print, translations, words};
 use crate::dataset::plan::{Content, Extent, Given, Param, Plan, Step, Symbol};
 use crate::dataset::random::Random;
 use crate::dataset::record::LICENSE;
@@ -458,6 +458,9 @@ impl Parts {
         }
         draft.numbers(random);
         draft.rename(random);
+        if is_free {
+            habits::keep(&mut draft, random);
+        }
         draft.shapes(random);
         draft.parameters();
         if is_free {

@@ -117,20 +117,31 @@ fn accumulators(sites: &Sites, out: &mut Faults) {
 /// One of them: `sum = 0.0`, then loops with `sum += ..`, then `last`, which alone reads it.
 fn accumulator(sites: &Sites, init: &Stmt, sum: &str, zero: &Expr, last: &Stmt, out: &mut Faults) {
     let Some(kernel) = sites.kernel() else { return };
+    let is_sum = |expr: &Expr| matches!(&expr.kind, ExprKind::Name(name) if name == sum);
     let mut adds: Vec<(&Stmt, &Expr)> = Vec::new();
-    visit::each_statement(&kernel.body, &mut |stmt| {
-        if let StmtKind::AugAssign { target, op: BinaryOp::Add, value } = &stmt.kind
-            && matches!(&target.kind, ExprKind::Name(name) if name == sum)
-        {
+    let mut named = 0;
+    visit::each_statement(&kernel.body, &mut |stmt| match &stmt.kind {
+        StmtKind::AugAssign { target, op: BinaryOp::Add, value } if is_sum(target) => {
             adds.push((stmt, value));
+            named += 1;
         }
+        // `sum = sum + ..`
+        StmtKind::Assign { targets, value } if targets.iter().all(is_sum) => {
+            if let ExprKind::Binary { op: BinaryOp::Add, left, right } = &value.kind
+                && is_sum(left.as_ref())
+            {
+                adds.push((stmt, right.as_ref()));
+                named += 2;
+            }
+        }
+        _ => {}
     });
     let between = |stmt: &Stmt| stmt.span.start > init.span.end && stmt.span.end < last.span.start;
     if adds.is_empty() || !adds.iter().all(|(stmt, _)| between(stmt) && in_a_loop(sites, stmt)) {
         return;
     }
     // Nothing else names it: the first statement, the sums, and the last one.
-    if mentions(sites, sum) != adds.len() + 2 || adds.iter().any(|(_, value)| sites.at(value.span).contains('\n')) {
+    if mentions(sites, sum) != named + 2 || adds.iter().any(|(_, value)| sites.at(value.span).contains('\n')) {
         return;
     }
     let bracketed = |value: &Expr| match is_atom(value) {
