@@ -108,14 +108,18 @@ pub fn size(draft: &Draft, function: Option<&Built>, size: &str) -> Option<Strin
 
 /// What an axis is to a function that has no array along it.
 fn of_grid(draft: &Draft, name: &str) -> Option<String> {
-    let dims = draft.roles.iter().flat_map(|role| &role.dims);
-    let (rank, axis) =
-        dims.into_iter().find_map(|dims| Some((dims.len(), dims.iter().position(|dim| dim == name)?)))?;
-    Some(match (rank, axis) {
-        (2, 0) => "number of rows of the grid".to_string(),
-        (2, _) => "number of columns of the grid".to_string(),
-        _ => format!("extent of the grid along axis {axis}"),
-    })
+    let at = |dims: &Vec<String>| Some((dims.len(), dims.iter().position(|dim| dim == name)?));
+    let arrays = || draft.roles.iter().filter_map(|role| role.dims.as_ref());
+    match arrays().find_map(at) {
+        Some((2, 0)) => Some("number of rows of the grid".to_string()),
+        Some((2, _)) => Some("number of columns of the grid".to_string()),
+        Some((_, axis)) => Some(format!("extent of the grid along axis {axis}")),
+        // Its arrays lie as one.
+        None => {
+            let is_factor = arrays().flatten().any(|dim| code::mentions(dim, name));
+            is_factor.then(|| "extent of the grid along one axis".to_string())
+        }
+    }
 }
 
 /// The things that a number counts, in words; None: the name is short for something.
