@@ -2,7 +2,7 @@
 # source: cyclic cellular automata (Fisch, Gravner and Griffeath 1991)
 # task: step a cyclic automaton in which a cell takes the next colour if enough neighbours have it
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: ny = 2 4 8 48; nx = 3 5 9 48
 # - cells: int[ny, nx] uniform(0, 4); colours
 # - next_cells: int[ny, nx] zeros; colours after the step
@@ -52,7 +52,7 @@ def reference():
 # source: the abelian sandpile (Bak, Tang and Wiesenfeld 1987)
 # task: topple a sandpile once, all cells at the same time, and count the grains that fall off the table
 # domain: physics
-# weight: 6
+# weight: 5
 # split: test
 # sizes: ny = 1 4 8 48; nx = 2 5 9 48
 # - grains: int[ny, nx] uniform(0, 9); grains
@@ -119,7 +119,7 @@ def reference():
 # source: the forest-fire model (Drossel and Schwabl 1992)
 # task: step a forest fire with given random numbers and count burning and new trees
 # domain: generic
-# weight: 6
+# weight: 5
 # split: test
 # sizes: ny = 2 4 8 48; nx = 3 5 9 48
 # - state: int[ny, nx] uniform(0, 3); 0 empty, 1 tree, 2 fire
@@ -183,7 +183,7 @@ def reference():
 # source: reaction and diffusion of two substances (Gray and Scott 1985; Pearson 1993)
 # task: step the Gray-Scott reaction on a periodic grid
 # domain: physics
-# weight: 7
+# weight: 5
 # sizes: ny = 1 4 8 48; nx = 2 5 9 48
 # - u: float[ny, nx] uniform(0.3, 1.0); concentration of the fuel
 # - v: float[ny, nx] uniform(0.0, 0.5); concentration of the catalyst
@@ -242,7 +242,7 @@ def reference():
 # task: run a rule of elementary automata for a few steps, one packed row of sixteen cells per thread
 # about: A row is one integer and periodic. Bit b of the rule is the new cell for the three old ones that read b as a binary number.
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_rows = 1 7 71 300
 # - rows: int[num_rows] uniform(0, 65536); rows of cells, sixteen bits each
 # - final: int[num_rows] zeros; rows after the last step

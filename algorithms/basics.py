@@ -1,7 +1,7 @@
 # === gather_selected
 # source: indexed load
 # task: gather the values of selected elements
-# weight: 4
+# weight: 6
 # sizes: n = 1 7 71 1024; num_selected = 1 5 66 100
 # - values: float[n] uniform(-1.0, 1.0); values
 # - selection: int[num_selected] index(n); elements that are wanted
@@ -22,7 +22,7 @@ def reference():
 # === gather_vectors
 # source: indexed load
 # task: gather the vectors of selected elements
-# weight: 4
+# weight: 6
 # sizes: n = 1 7 71 1024; num_selected = 1 5 66 100
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
 # - selection: int[num_selected] index(n); elements that are wanted
@@ -109,7 +109,7 @@ def reference():
 # === window_mean
 # source: running mean of fixed width
 # task: average the values over windows of neighbours
-# weight: 4
+# weight: 3
 # sizes: n = 1 7 71 1024; half_width = 1 2 3 4
 # - signal: float[n] uniform(-1.0, 1.0); samples of a signal
 # - averaged: float[n] zeros; mean over the window
@@ -138,7 +138,7 @@ def reference():
 # === strided_blocks
 # source: grid-stride loop with one partial result per thread
 # task: sum the values in strides, one partial sum per thread
-# weight: 3
+# weight: 4
 # split: test
 # sizes: n = 1 7 200 1024; num_threads = 1 3 66 32
 # - values: float[n] uniform(-1.0, 1.0); values
@@ -209,7 +209,7 @@ def reference():
 # === scatter_listed
 # source: indexed store
 # task: scatter the values to slots given by a permutation
-# weight: 3
+# weight: 5
 # split: test
 # sizes: n = 1 7 71 1024
 # - values: float[n] uniform(-1.0, 1.0); values
@@ -230,7 +230,7 @@ def reference():
 # === reversed_copy
 # source: copy with reversed order
 # task: copy the values in reversed order
-# weight: 3
+# weight: 5
 # split: validation
 # sizes: n = 1 7 71 1024
 # - values: float[n] uniform(-1.0, 1.0); values
@@ -249,7 +249,7 @@ def reference():
 # === decay_listed
 # source: exponential decay of selected elements
 # task: damp the values of listed elements in place
-# weight: 4
+# weight: 5
 # sizes: n = 1 7 71 1024
 # - amplitudes: float[n] uniform(-1.0, 1.0); amplitudes, damped in place
 # - ids: int[n] permutation(); elements in the order in which they are damped
@@ -269,7 +269,7 @@ def reference():
 # === clamp_vectors
 # source: limit of the length of vectors
 # task: limit the length of the vectors in place
-# weight: 4
+# weight: 3
 # sizes: n = 1 7 71 1024
 # - velocities: vec3[n] uniform(-1.0, 1.0); velocities, shortened in place
 # - max_length: float = 0.75; longer vectors are shortened
@@ -293,7 +293,7 @@ def reference():
 # === neighbor_average
 # source: averaging over neighbour lists
 # task: average the values over the neighbours of each element
-# weight: 4
+# weight: 5
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - values: float[n] uniform(-1.0, 1.0); values
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element
@@ -327,7 +327,7 @@ def reference():
 # === neighbor_vectors
 # source: averaging over neighbour lists
 # task: sum the differences to the neighbours of each vector
-# weight: 4
+# weight: 5
 # sizes: n = 1 7 71 1024; num_links = 2 15 200 3000
 # - vectors: vec3[n] uniform(-1.0, 1.0); vectors
 # - link_offsets: int[n + 1] rows(num_links); first neighbour of each element
@@ -353,7 +353,7 @@ def reference():
 # === list_indices
 # source: gather by an index list
 # task: gather the integers of listed elements
-# weight: 4
+# weight: 6
 # sizes: n = 1 7 71 1024; num_listed = 1 5 66 100
 # - labels: int[n] index(n); integers
 # - listed: int[num_listed] index(n); elements whose integers are wanted

@@ -117,7 +117,7 @@ def reference():
 # task: compute generalised forces of joint drives, limits and friction in many worlds
 # about: Position, velocity and effort drives; limits are springs outside of the range.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_worlds = 1 3 9 16; num_dofs = 1 5 8 12
 # - joint_q: float[num_worlds, num_dofs] uniform(-2.0, 2.0); joint positions [rad or m]
 # - joint_qd: float[num_worlds, num_dofs] uniform(-2.0, 2.0); joint velocities [rad/s or m/s]
@@ -235,7 +235,7 @@ def reference():
 # task: compute body poses and velocities of articulated trees from joint coordinates
 # about: Each articulation is walked from its roots; a joint's parent comes before it. A joint without a parent in its articulation hangs on the world. Axes are given in the joint frame.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_arts = 1 3 9 20; num_joints = 2 8 30 80
 # - articulation_start: int[num_arts + 1] rows(num_joints); first joint of each articulation
 # - joint_parent: int[num_joints] tree(); joint before this one on the way to the root, -1 for none
@@ -356,7 +356,7 @@ def reference():
 # task: accumulate subtree masses, centres of mass and inertias of articulated bodies in many worlds
 # about: Inertias are about the subtree's centre of mass in world axes. A body's parent comes before it.
 # domain: physics
-# weight: 10
+# weight: 12
 # sizes: num_worlds = 1 3 7 16; num_bodies = 1 5 9 16
 # - body_parent: int[num_bodies] tree(); number of the parent, less than its own, -1 for none
 # - body_mass: float[num_bodies] uniform(0.5, 2.0); masses [kg]
@@ -446,7 +446,7 @@ def reference():
 # task: compute the wrenches of spring joints between pairs of rigid bodies
 # about: Each joint pulls its two anchor frames together; it has a linear and an angular spring with damping.
 # domain: physics
-# weight: 10
+# weight: 12
 # sizes: num_bodies = 2 7 40 120; num_joints = 1 6 71 200
 # - body_q: transform[num_bodies] rotation(); poses of the bodies
 # - body_qd: spatial_vector[num_bodies] uniform(-1.0, 1.0); linear, then angular velocities

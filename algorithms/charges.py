@@ -3,7 +3,7 @@
 # task: compute energies and fields of permanent multipoles over neighbour lists
 # about: Each site has a charge, a dipole and a traceless quadrupole, of which five components are stored. Every pair stands in both lists.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: num_sites = 2 7 71 256; num_pairs = 2 14 150 2048
 # - site_pos: vec3[num_sites] uniform(-2.0, 2.0); positions [A]
 # - charge: float[num_sites] uniform(-0.8, 0.8); charges [e]
@@ -208,7 +208,7 @@ def reference():
 # task: spread charges to a mesh with B-splines and interpolate potentials and forces back
 # about: The order of the splines is an argument. The cell has periodic boundaries.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_atoms = 1 7 71 256; mesh_x = 4 4 4 16; mesh_y = 4 4 4 12; mesh_z = 4 4 5 16
 # - frac: vec3[num_atoms] uniform(0.0, 0.99); fractional coordinates of the atoms
 # - charges: float[num_atoms] uniform(-1.0, 1.0); charges [e]

@@ -3,7 +3,7 @@
 # task: predict cloth particles, solve stretch and bend constraints with compliance, collide, and update velocities
 # about: Corrections are added up and divided by the number of constraints. Particles without inverse mass are pinned.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: num_particles = 4 7 71 200; num_stretch = 3 8 75 300; num_bend = 2 6 70 200
 # - particle_q: vec3[num_particles] uniform(-1.0, 1.0); positions [m]
 # - particle_qd: vec3[num_particles] uniform(-1.0, 1.0); velocities [m/s]

@@ -3,7 +3,7 @@
 # task: find contacts of pairs of spheres, capsules, boxes and planes
 # about: The pair is dispatched by the types of its shapes. Normals point from the first shape to the second.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: num_shapes = 2 7 40 100; num_pairs = 1 9 77 300
 # - shape_type: int[num_shapes] uniform(0, 3); 0 plane, 1 sphere, 2 capsule
 # - shape_pos: vec3[num_shapes] uniform(-1.0, 1.0); positions [m]
@@ -144,7 +144,7 @@ def reference():
 # task: find overlapping pairs of bounding boxes that are sorted along one axis
 # about: Boxes are grown by a margin. A box is compared with those that follow it until their lower ends lie beyond it.
 # domain: physics
-# weight: 10
+# weight: 8
 # sizes: num_geoms = 1 9 71 300
 # - geom_start: float[num_geoms] sorted(-4.0, 4.0); lower ends along the sweep axis, sorted [m]
 # - geom_size: float[num_geoms] uniform(0.2, 1.0); radii of the geometries [m]
@@ -238,7 +238,7 @@ def reference():
 # task: solve contact impulses of particles on the ground with projected Gauss-Seidel in many worlds
 # about: One thread solves one world. Impulses are accumulated and clamped, so each sweep may take back what came before.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: num_worlds = 1 3 9 32; max_contacts = 2 4 6 8; num_bodies = 2 5 7 9
 # - contact_count: int[num_worlds] uniform(0, 3); contacts of each world
 # - contact_body: int[num_worlds, max_contacts] index(num_bodies); body of each contact
@@ -336,7 +336,7 @@ def reference():
 # task: build Jacobian rows, references and weights of contact constraints between moving bodies
 # about: Each contact has four pyramid edges, which are rows of the constraint system.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_worlds = 1 2 7 16; num_bodies = 2 5 6 9; max_contacts = 1 4 11 24
 # - world_contacts: int[num_worlds] uniform(1, 4); pairs of contacts of each world
 # - contact_pair: int[max_contacts, 2] ring(num_bodies); the two bodies of each contact

@@ -3,7 +3,7 @@
 # task: transfer particles to a grid, update the grid under gravity and walls, and gather back with affine velocities
 # about: Weak compressibility by the determinant of the deformation. The grid holds momentum and mass.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_particles = 1 7 71 300; n = 6 7 8 12
 # - x: vec3[num_particles] uniform(0.25, 0.7); positions in units of the box
 # - v: vec3[num_particles] uniform(-1.0, 1.0); velocities [1/s]
@@ -203,7 +203,7 @@ def reference():
 # task: step the electromagnetic fields of a two-dimensional domain with absorbing layers and material cells
 # about: Transverse magnetic polarisation. The out-of-plane electric field is split in two parts inside the layers.
 # domain: physics
-# weight: 10
+# weight: 11
 # sizes: ny = 3 6 9 32; nx = 3 7 10 32
 # - ez_x: float[ny, nx] uniform(-1.0, 1.0); part of the electric field that changes along x [V/m]
 # - ez_y: float[ny, nx] uniform(-1.0, 1.0); part of the electric field that changes along y [V/m]
@@ -337,7 +337,7 @@ def reference():
 # task: compute the divergence on a staggered grid with solids, relax the pressure and subtract its gradient
 # about: Faces next to solids have no flow. The pressure is relaxed by red-black sweeps with over-relaxation.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: ny = 2 5 8 24; nx = 2 6 9 24
 # - u: float[ny, nx] uniform(-1.0, 1.0); velocity through the left face of each cell [m/s]
 # - v: float[ny, nx] uniform(-1.0, 1.0); velocity through the lower face of each cell [m/s]
@@ -511,7 +511,7 @@ def reference():
 # task: advect smoke density and temperature through a three-dimensional velocity field and apply buoyancy
 # about: Values are at cell centres. Points outside are moved to the border, and nothing flows through the walls.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: nz = 2 3 4 12; ny = 2 4 5 12; nx = 2 4 6 12
 # - velocity: vec3[nz, ny, nx] uniform(-1.0, 1.0); velocities in cells per unit of time
 # - density: float[nz, ny, nx] uniform(0.0, 1.0); densities of the smoke

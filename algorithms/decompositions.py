@@ -3,7 +3,7 @@
 # task: build the inertia tensors of bodies from their particles and find the principal moments and the axis of the largest
 # about: Particles lie one after the other; a body is turned about the origin. The moments are in rising order, and the axis has a component along z that is not negative.
 # domain: physics
-# weight: 8
+# weight: 6
 # sizes: num_bodies = 1 5 66 60; num_particles = 6 30 400 1500
 # - first: int[num_bodies + 1] rows(num_particles); first particle of each body
 # - places: vec3[num_particles] uniform(-1.0, 1.0); places of the particles [m]
@@ -119,7 +119,7 @@ def reference():
 # source: conduction in solids (Carslaw and Jaeger 1959, ch. 2 and 3)
 # task: evaluate the temperature of a half space whose surface is heated at once, and of a fin that is heated at its end
 # domain: physics
-# weight: 7
+# weight: 6
 # sizes: n = 1 7 71 300
 # - depth: float[n] uniform(0.05, 0.95); depths below the surface, and distances from the tip of the fin [m]
 # - time: float[n] uniform(0.1, 1.0); times since the heating [s]
@@ -174,7 +174,7 @@ def reference():
 # source: robust estimation (Huber 1981; Charbonnier et al. 1997)
 # task: measure residual vectors by several norms, weigh them down where they are large, and add them up by group
 # domain: generic
-# weight: 6
+# weight: 4
 # split: validation
 # sizes: n = 2 9 72 300; num_groups = 1 2 5 12
 # - residual: vec3[n] uniform(-1.5, 1.5); residuals
@@ -239,7 +239,7 @@ def reference():
 # task: interpolate the poses of keyframes at given times and move points with them
 # about: Keyframes lie at whole numbers. Times before the first or after the last keyframe take that one.
 # domain: graphics
-# weight: 8
+# weight: 10
 # sizes: num_frames = 2 3 4 5; num_samples = 1 7 71 300
 # - key_place: vec3[num_frames] uniform(-1.0, 1.0); places of the keyframes
 # - key_turn: quat[num_frames] rotation(); rotations of the keyframes

@@ -278,7 +278,7 @@ def reference():
 # task: update stresses and plastic strains of material points with radial return
 # about: Symmetric tensors are stored by six components: xx, yy, zz, xy, yz, zx. Shear strains are those of the tensor, not twice as much.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: num_points = 1 7 71 512; num_materials = 1 2 3 4
 # - strain_rate: float[num_points, 6] uniform(-0.02, 0.02); strain increments
 # - stress: float[num_points, 6] uniform(-0.2, 0.2); stresses, changed in place [GPa]

@@ -3,7 +3,7 @@
 # task: step satellites around an oblate planet with an embedded Runge-Kutta pair and choose the next steps
 # about: Every component of every stage has a name of its own. Steps with a large error are rejected and repeated by the next launch.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: num_sats = 1 7 71 512
 # - pos: vec3[num_sats] uniform(0.8, 1.4); positions in planet radii, changed in place
 # - vel: vec3[num_sats] uniform(-0.5, 0.5); velocities, changed in place
@@ -324,7 +324,7 @@ def reference():
 # task: accumulate the normal equations of a bundle adjustment from observations of points in images
 # about: Residuals are reprojection errors with a Huber weight. Only the upper triangle of each block is stored, row by row.
 # domain: geometry
-# weight: 11
+# weight: 10
 # sizes: num_obs = 1 7 71 512; num_cams = 1 2 5 12; num_points = 1 5 20 100
 # - obs_cam: int[num_obs] index(num_cams); camera of each observation
 # - obs_point: int[num_obs] index(num_points); point of each observation

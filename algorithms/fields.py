@@ -73,7 +73,7 @@ def reference():
 # task: compute the squared distance of each pixel from the nearest marked pixel, along columns first and then along rows
 # about: Pixels of an image without marks get the square of a distance that is larger than any in the image.
 # domain: graphics
-# weight: 6
+# weight: 4
 # split: test
 # sizes: ny = 2 4 8 32; nx = 3 5 9 32
 # - mark: int[ny, nx] uniform(0, 5); 0 for marked pixels, anything else is background
@@ -140,7 +140,7 @@ def reference():
 # task: suppress detected boxes that a better box of the same class overlaps too much, and count what is left of each class
 # about: A box is suppressed by any better one, whether that is suppressed itself or not. Of equal scores the box with the smaller number is better.
 # domain: graphics
-# weight: 8
+# weight: 6
 # sizes: n = 2 9 72 200; num_classes = 2 2 3 5
 # - low: vec2[n] uniform(0.0, 1.0); lower corners of the boxes
 # - extent: vec2[n] uniform(0.3, 0.8); widths and heights
@@ -214,7 +214,7 @@ def reference():
 # task: fuse a depth image into a grid of truncated signed distances with running weights
 # about: The camera is at the origin and looks along z; a voxel is read at the pixel that its centre falls into. Voxels far behind a surface stay as they were.
 # domain: graphics
-# weight: 8
+# weight: 6
 # sizes: n = 2 3 4 16; height = 3 5 6 32; width = 4 6 7 32
 # - depth: float[height, width] uniform(0.8, 2.4); depths along z, of which those below 1 are no measurement [m]
 # - tsdf: float[n, n, n] uniform(-1.0, 1.0); distances in units of the truncation, updated in place
@@ -279,7 +279,7 @@ def reference():
 # source: connected components by label propagation (Rosenfeld and Pfaltz 1966; Hawick, Leist and Playne 2010)
 # task: run rounds of minimum labels over the foreground of a binary image and count the pixels that still changed in the last round
 # domain: graphics
-# weight: 6
+# weight: 7
 # split: validation
 # sizes: ny = 2 4 8 32; nx = 3 5 9 32
 # - image: int[ny, nx] uniform(0, 3); 0 for background, anything else is foreground
@@ -346,7 +346,7 @@ def reference():
 # task: compute the brightness derivatives of two images and run one step of Horn and Schunck's flow
 # about: Neighbours beyond the border are the border's pixels.
 # domain: graphics
-# weight: 6
+# weight: 7
 # split: test
 # sizes: ny = 2 4 8 32; nx = 3 5 9 32
 # - first: float[ny, nx] uniform(0.0, 1.0); first image

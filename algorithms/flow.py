@@ -3,7 +3,7 @@
 # task: collide and stream a two-dimensional lattice Boltzmann flow with walls
 # about: Populations are streamed by pulling from the neighbours; walls send back what left towards them.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: ny = 3 5 9 24; nx = 3 6 11 32
 # - f_in: float[9, ny, nx] uniform(0.05, 0.2); populations before the step
 # - solid: int[ny, nx] uniform(0, 2); 1 in walls
@@ -103,7 +103,7 @@ def reference():
 # task: compute moments and collide the populations of a three-dimensional lattice Boltzmann flow
 # about: Cells have a mask: fluid, no-slip wall by full bounce-back, or prescribed velocity by equilibrium.
 # domain: physics
-# weight: 10
+# weight: 12
 # sizes: nz = 1 2 4 8; ny = 1 3 4 12; nx = 1 3 5 16
 # - f_0: float[19, nz, ny, nx] uniform(0.03, 0.08); populations before the collision
 # - cell_type: int[nz, ny, nx] uniform(0, 3); 0 fluid, 1 wall, 2 prescribed velocity
@@ -186,7 +186,7 @@ def reference():
 # task: step the compressible Euler equations in one dimension with limited slopes and Rusanov fluxes
 # about: Conserved variables are density, momentum and energy. Ghost cells repeat the outermost cell.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_cells = 1 7 71 400
 # - rho: float[num_cells] uniform(0.5, 1.5); densities [kg/m^3]
 # - mom: float[num_cells] uniform(-0.3, 0.3); momentum densities [kg/(m^2 s)]
@@ -346,7 +346,7 @@ def reference():
 # task: step an advected field on a periodic axis with upwind fluxes from fifth order WENO reconstruction
 # about: The wind's sign selects the side from which each face value is reconstructed.
 # domain: physics
-# weight: 10
+# weight: 12
 # sizes: nx = 5 9 71 400
 # - q: float[nx] uniform(0.0, 1.0); field
 # - wind: float[nx] uniform(-1.0, 1.0); velocity at the face to the right of each cell [m/s]
@@ -444,7 +444,7 @@ def reference():
 # task: step the shallow water equations on a grid with HLL fluxes and dry cells
 # about: State vectors hold depth and the two discharges. Walls mirror the normal discharge.
 # domain: physics
-# weight: 9
+# weight: 11
 # split: test
 # sizes: ny = 1 4 8 24; nx = 1 5 10 32
 # - state: vec3[ny, nx] uniform(0.1, 0.6); states: depth [m] and discharges [m^2/s]

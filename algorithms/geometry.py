@@ -2,7 +2,7 @@
 # source: area-weighted vertex normals (Max 1999)
 # task: compute face areas and area-weighted vertex normals of a triangle mesh
 # domain: geometry
-# weight: 7
+# weight: 9
 # sizes: num_vertices = 3 7 71 300; num_faces = 1 6 70 500
 # - faces: int[num_faces, 3] ring(num_vertices); vertices of each face
 # - points: vec3[num_vertices] uniform(-1.0, 1.0); vertex positions [m]
@@ -59,7 +59,7 @@ def reference():
 # source: axis-aligned bounding boxes of triangles and their overlap
 # task: compute bounding boxes of triangles and test them against a query box
 # domain: geometry
-# weight: 6
+# weight: 8
 # sizes: num_vertices = 3 7 71 300; num_faces = 1 6 70 500
 # - faces: int[num_faces, 3] index(num_vertices); vertices of each face
 # - points: vec3[num_vertices] uniform(-2.0, 2.0); vertex positions
@@ -124,7 +124,7 @@ def reference():
 # task: find the closest segment of a polyline for every query point
 # about: Two segments are equally near where they meet: the first of them counts, whatever rounding makes of the distances.
 # domain: geometry
-# weight: 5
+# weight: 6
 # split: test
 # sizes: num_points = 1 7 71 300; num_nodes = 2 4 9 40
 # - nodes: vec3[num_nodes] uniform(-1.0, 1.0); nodes of the polyline
@@ -177,7 +177,7 @@ def reference():
 # source: ray-sphere intersection by the quadratic formula (Haines 1989)
 # task: intersect rays with spheres and report the first hit
 # domain: graphics
-# weight: 6
+# weight: 4
 # split: test
 # sizes: num_rays = 1 17 71 256; num_spheres = 1 3 6 24
 # - origins: vec3[num_rays] uniform(-0.2, 0.2); ray origins
@@ -254,7 +254,7 @@ def reference():
 # source: sphere tracing of signed distance functions (Hart 1996)
 # task: march rays through a signed distance field of a box and a sphere
 # domain: graphics
-# weight: 7
+# weight: 5
 # sizes: num_rays = 1 7 71 200
 # - origins: vec3[num_rays] uniform(-0.5, 0.5); ray origins
 # - depth: float[num_rays] zeros; distance along the ray
@@ -310,7 +310,7 @@ def reference():
 # source: shoelace formula (Gauss; Braden 1986)
 # task: compute areas and means of the corners of polygons that are stored one after the other
 # domain: geometry
-# weight: 5
+# weight: 7
 # split: validation
 # sizes: num_polygons = 1 5 66 100; num_corners = 4 20 300 500
 # - first: int[num_polygons + 1] rows(num_corners); first corner of each polygon
@@ -356,7 +356,7 @@ def reference():
 # source: uniform grid lookup and point statistics
 # task: find the bounding box of a point cloud and bin the points in a grid of its size
 # domain: geometry
-# weight: 6
+# weight: 4
 # sizes: num_points = 2 9 75 500; res = 2 3 4 8
 # - points: vec3[num_points] uniform(-1.0, 1.0); point cloud
 # - box_min: float[3] full(1000.0); lower corner of the box

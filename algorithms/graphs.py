@@ -3,7 +3,7 @@
 # task: relax the distances from a source over the incoming edges of a weighted graph
 # about: Distances are exchanged once, so that paths of one more edge are found. A node without a better way keeps its distance and its predecessor -1.
 # domain: sparse
-# weight: 8
+# weight: 6
 # sizes: num_nodes = 1 7 71 300; nnz = 2 15 210 1500
 # - in_offsets: int[num_nodes + 1] rows(nnz); first incoming edge of each node
 # - in_sources: int[nnz] index(num_nodes); node that each edge comes from
@@ -66,7 +66,7 @@ def reference():
 # task: count for each link how many entries the neighbour lists of its ends share, and score the link by their overlap
 # about: Lists may name a node twice; every pair of equal entries counts.
 # domain: sparse
-# weight: 8
+# weight: 7
 # sizes: num_nodes = 2 6 20 120; nnz = 4 14 60 700; num_links = 1 7 71 200
 # - offsets: int[num_nodes + 1] rows(nnz); first entry of each list
 # - neighbors: int[nnz] index(num_nodes); neighbours, node by node
@@ -136,7 +136,7 @@ def reference():
 # source: maximal independent sets by random priorities (Luby 1986)
 # task: select the nodes of a graph whose priority is above that of all undecided neighbours and exclude their neighbours
 # domain: sparse
-# weight: 8
+# weight: 6
 # sizes: num_nodes = 1 12 71 300; nnz = 2 24 130 900
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
 # - neighbors: int[nnz] index(num_nodes); neighbours, node by node
@@ -209,7 +209,7 @@ def reference():
 # task: give each ready node of a graph the smallest colour that no coloured neighbour has
 # about: A node is ready if it has no colour and no neighbour without a colour has a higher priority. Colours are bits of a mask.
 # domain: sparse
-# weight: 7
+# weight: 5
 # sizes: num_nodes = 1 7 71 300; nnz = 2 14 150 1000
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
 # - neighbors: int[nnz] index(num_nodes); neighbours, node by node
@@ -270,7 +270,7 @@ def reference():
 # source: k-core decomposition by peeling (Seidman 1983; Batagelj and Zaversnik 2003)
 # task: remove the nodes of a graph that have too few living neighbours, once, and count the rest
 # domain: sparse
-# weight: 7
+# weight: 5
 # sizes: num_nodes = 1 14 71 300; nnz = 3 50 220 1500
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
 # - neighbors: int[nnz] index(num_nodes); neighbours, node by node
@@ -325,7 +325,7 @@ def reference():
 # source: topological levels by counting open predecessors (Kahn 1962)
 # task: finish the ready tasks of a dependency graph and find the ones that become ready
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_tasks = 1 14 71 300; nnz = 2 50 150 1200
 # - out_offsets: int[num_tasks + 1] rows(nnz); first dependent of each task
 # - dependents: int[nnz] index(num_tasks); tasks that wait for each one
@@ -378,7 +378,7 @@ def reference():
 # task: average the features of neighbours with attention weights that a softmax over the edges of each node gives
 # about: Scores go through a leaky rectifier. Nodes without neighbours get zeros.
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: num_nodes = 1 7 71 200; nnz = 3 18 200 1200; width = 2 3 4 16
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
 # - neighbors: int[nnz] index(num_nodes); neighbours, node by node
@@ -444,7 +444,7 @@ def reference():
 # source: aggregation by mean and maximum (Hamilton, Ying and Leskovec 2017)
 # task: pool the features of each node's neighbours by mean and by maximum, with the node that gave the maximum
 # domain: ml
-# weight: 6
+# weight: 4
 # split: test
 # sizes: num_nodes = 1 7 71 200; nnz = 3 18 200 1200; width = 2 3 4 16
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
@@ -491,7 +491,7 @@ def reference():
 # source: multi-source breadth-first search with one bit per source (Then et al. 2014)
 # task: propagate sets of sources, one bit each, over the edges of a graph and count the new ones
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_nodes = 1 7 71 300; nnz = 2 14 150 1000
 # - in_offsets: int[num_nodes + 1] rows(nnz); first incoming edge of each node
 # - in_sources: int[nnz] index(num_nodes); node that each edge comes from
@@ -547,7 +547,7 @@ def reference():
 # source: first round of minimum spanning trees (Boruvka 1926), ties by the number of the edge
 # task: find the lightest edge of each component of a graph and the component that it leads to
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_edges = 1 9 75 600; num_nodes = 2 6 30 150; num_components = 1 3 9 30
 # - ends: vec2i[num_edges] index(num_nodes); nodes at the ends of each edge
 # - weights: int[num_edges] uniform(1, 50); weights
@@ -603,7 +603,7 @@ def reference():
 # source: force-directed placement (Fruchterman and Reingold 1991)
 # task: move the nodes of a drawing apart, and linked ones together, by at most one step
 # domain: graphics
-# weight: 7
+# weight: 6
 # sizes: num_nodes = 2 7 71 120; nnz = 2 12 130 500
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
 # - neighbors: int[nnz] index(num_nodes); neighbours, node by node

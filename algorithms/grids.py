@@ -2,7 +2,7 @@
 # source: forward Euler, five-point Laplacian (LeVeque 2007, ch. 9)
 # task: advance the heat equation on a plate by one explicit step
 # domain: physics
-# weight: 7
+# weight: 8
 # sizes: ny = 3 5 9 32; nx = 3 4 11 48
 # - u: float[ny, nx] uniform(0.0, 1.0); temperature [K]
 # - u_next: float[ny, nx] zeros; temperature after the step [K]
@@ -49,7 +49,7 @@ def reference():
 # source: leapfrog scheme for the wave equation (Strikwerda 2004, ch. 8), periodic
 # task: advance the two-dimensional wave equation with periodic borders
 # domain: physics
-# weight: 7
+# weight: 9
 # sizes: ny = 3 4 8 24; nx = 3 5 9 32
 # - u_prev: float[ny, nx] uniform(-1.0, 1.0); displacement one step ago, overwritten with the next one
 # - u: float[ny, nx] uniform(-1.0, 1.0); displacement now
@@ -91,7 +91,7 @@ def reference():
 # source: first order upwind scheme (Courant, Isaacson and Rees 1952)
 # task: transport a tracer along a line with the upwind scheme
 # domain: physics
-# weight: 6
+# weight: 7
 # sizes: n = 2 7 71 512
 # - c: float[n] uniform(0.0, 1.0); concentration
 # - velocity: float[n] uniform(-1.0, 1.0); velocity at the cell faces
@@ -139,7 +139,7 @@ def reference():
 # source: Jacobi relaxation of the pressure Poisson equation (Chorin 1968), ghost copies at walls
 # task: compute the divergence of a staggered velocity field and relax the pressure
 # domain: physics
-# weight: 6
+# weight: 4
 # sizes: ny = 2 4 8 24; nx = 2 5 9 32; faces_x = 3 6 10 33; faces_y = 3 5 9 25
 # - vel_x: float[ny, faces_x] uniform(-1.0, 1.0); velocity through vertical faces
 # - vel_y: float[faces_y, nx] uniform(-1.0, 1.0); velocity through horizontal faces
@@ -200,7 +200,7 @@ def reference():
 # source: semi-Lagrangian advection (Stam 1999)
 # task: advect a density field backwards along a velocity field
 # domain: graphics
-# weight: 5
+# weight: 6
 # split: test
 # sizes: ny = 2 4 8 24; nx = 2 5 9 32
 # - velocity: vec2[ny, nx] uniform(-1.5, 1.5); velocity in cells per unit of time
@@ -248,7 +248,7 @@ def reference():
 # source: central differences on a regular volume
 # task: compute the gradient of a volume by central differences and the largest slope
 # domain: physics
-# weight: 9
+# weight: 11
 # sizes: nz = 3 4 5 12; ny = 3 4 6 12; nx = 3 5 7 16
 # - field: float[nz, ny, nx] uniform(-1.0, 1.0); scalar field
 # - grad: vec3[nz, ny, nx] zeros; gradient
@@ -282,7 +282,7 @@ def reference():
 # source: lattice Boltzmann D1Q3 collide and stream (Bhatnagar, Gross and Krook 1954)
 # task: collide and stream a one-dimensional lattice Boltzmann model
 # domain: physics
-# weight: 7
+# weight: 9
 # sizes: n = 2 7 71 400; q = 3 3 3 3
 # - f: float[n, q] uniform(0.1, 1.0); distributions: at rest, to the right, to the left
 # - f_next: float[n, q] zeros; distributions after streaming
@@ -343,7 +343,7 @@ def reference():
 # source: Conway's Game of Life (Gardner 1970)
 # task: advance the Game of Life by one generation and count births
 # domain: generic
-# weight: 5
+# weight: 7
 # split: test
 # sizes: ny = 3 4 8 24; nx = 3 5 9 32
 # - cells: int[ny, nx] uniform(0, 2); generation of cells: 1 for live ones

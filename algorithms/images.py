@@ -2,7 +2,7 @@
 # source: separable convolution with zero padding
 # task: blur an image with a separable filter, rows first and columns after
 # domain: graphics
-# weight: 6
+# weight: 8
 # sizes: ny = 2 4 8 24; nx = 2 5 9 32; taps = 3 3 5 5; half = 1 1 2 2
 # - image: float[ny, nx] uniform(0.0, 1.0); input image
 # - weights: float[taps] full(0.2); filter coefficients
@@ -60,7 +60,7 @@ def reference():
 # source: discrete convolution of sequences, one output per thread
 # task: filter several channels of a signal with a finite impulse response
 # domain: signal
-# weight: 6
+# weight: 8
 # sizes: channels = 1 2 3 8; length = 6 9 24 256; taps = 3 3 5 7; valid = 4 7 20 250
 # - signal: float[channels, length] uniform(-1.0, 1.0); input signal
 # - fir: float[channels, taps] uniform(-0.5, 0.5); impulse response of each channel
@@ -90,7 +90,7 @@ def reference():
 # source: Sobel operator (Sobel and Feldman 1968)
 # task: detect edges with the Sobel operator and mark strong ones
 # domain: graphics
-# weight: 5
+# weight: 6
 # sizes: ny = 3 4 8 24; nx = 3 5 9 32
 # - image: float[ny, nx] uniform(0.0, 1.0); input image
 # - magnitude: float[ny, nx] zeros; gradient magnitude
@@ -137,7 +137,7 @@ def reference():
 # source: median filter of radius one by insertion sort of the window (Tukey 1977)
 # task: remove outliers from a signal with a sliding median of three
 # domain: signal
-# weight: 4
+# weight: 3
 # split: test
 # sizes: n = 3 7 71 512
 # - signal: float[n] uniform(-1.0, 1.0); noisy samples
@@ -192,7 +192,7 @@ def reference():
 # source: histogram equalisation (Gonzalez and Woods, sec. 3.3)
 # task: equalise the histogram of an image
 # domain: graphics
-# weight: 6
+# weight: 7
 # sizes: ny = 1 4 8 24; nx = 2 5 9 32; num_bins = 4 8 16 64
 # - image: float[ny, nx] uniform(0.0, 0.99); grey values in [0, 1)
 # - counts: int[num_bins] zeros; pixels of each grey level
@@ -285,7 +285,7 @@ def reference():
 # source: bilinear resampling with aligned corners
 # task: resize an image with bilinear interpolation
 # domain: graphics
-# weight: 4
+# weight: 3
 # split: test
 # sizes: src_h = 2 3 6 16; src_w = 2 4 5 20; dst_h = 2 5 9 24; dst_w = 3 4 8 30
 # - src: float[src_h, src_w] uniform(0.0, 1.0); input image
@@ -328,7 +328,7 @@ def reference():
 # source: max pooling with indices
 # task: pool an image by the maximum of windows and remember where it was
 # domain: ml
-# weight: 5
+# weight: 7
 # split: validation
 # sizes: out_h = 1 3 5 12; out_w = 2 3 6 16; in_h = 2 6 10 24; in_w = 4 6 12 32
 # - image: float[in_h, in_w] uniform(-1.0, 1.0); input
@@ -366,7 +366,7 @@ def reference():
 # source: escape time of z <- z^2 + c (Mandelbrot 1980)
 # task: compute escape times of a fractal on a grid of points
 # domain: graphics
-# weight: 6
+# weight: 4
 # split: validation
 # sizes: ny = 1 4 8 20; nx = 2 5 9 24
 # - iterations: int[ny, nx] zeros; steps until a point escapes

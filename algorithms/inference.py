@@ -3,7 +3,7 @@
 # task: compute masked softmax attention and its gradients by queries and values
 # about: Scores are normalised in one pass with a running maximum. Sequences of a batch have lengths of their own.
 # domain: ml
-# weight: 11
+# weight: 9
 # sizes: batch = 1 2 5 8; seq = 1 5 8 24; dim = 2 3 4 8
 # - q: float[batch, seq, dim] uniform(-1.0, 1.0); queries
 # - k: float[batch, seq, dim] uniform(-1.0, 1.0); keys
@@ -118,7 +118,7 @@ def reference():
 # task: evaluate a forest of decision trees with missing values and categorical splits
 # about: Trees lie one after the other in the node arrays. A split is on a number or on one category.
 # domain: ml
-# weight: 11
+# weight: 12
 # sizes: num_samples = 1 7 71 200; num_trees = 1 3 5 9; num_features = 2 4 6 8; num_nodes = 7 7 7 7
 # - features: float[num_samples, num_features] uniform(-1.0, 1.0); features; below -0.9 counts as missing
 # - split_kind: int[num_trees, num_nodes] uniform(0, 2); 1 for a category, 0 for a number
@@ -222,7 +222,7 @@ def reference():
 # task: normalise rows with a skip connection and compute the gradients by inputs, scale and shift
 # about: Rows may be padded. Statistics of the forward pass are stored and used again.
 # domain: ml
-# weight: 10
+# weight: 12
 # sizes: rows_count = 1 7 71 128; width = 2 4 6 16
 # - x: float[rows_count, width] uniform(-1.0, 1.0); inputs
 # - gain: float[width] uniform(0.5, 1.5); scale

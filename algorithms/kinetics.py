@@ -3,7 +3,7 @@
 # task: step Hodgkin-Huxley neurons with Runge-Kutta and deliver spikes through synapses
 # about: Rates follow the membrane potential. A neuron spikes where its potential passes the threshold from below.
 # domain: physics
-# weight: 9
+# weight: 7
 # split: test
 # sizes: num_neurons = 1 7 71 512; num_synapses = 2 15 150 4096
 # - v_mem: float[num_neurons] uniform(-70.0, -30.0); membrane potentials, changed in place [mV]

@@ -3,7 +3,7 @@
 # task: stream and collide a three-dimensional lattice Boltzmann flow with every population by name
 # about: Populations are ordered by their velocities: z first, then y, then x, from -1 to 1. Walls send populations back; all axes are periodic.
 # domain: physics
-# weight: 11
+# weight: 9
 # sizes: nz = 1 2 4 8; ny = 2 3 4 12; nx = 2 3 5 16
 # - f_old: float[19, nz, ny, nx] uniform(0.03, 0.08); populations before the step
 # - solid: int[nz, ny, nx] uniform(0, 2); 1 in walls

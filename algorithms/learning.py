@@ -2,7 +2,7 @@
 # source: log-sum-exp trick (Blanchard, Higham and Higham 2021)
 # task: compute softmax probabilities and the cross entropy loss of a batch
 # domain: ml
-# weight: 5
+# weight: 6
 # split: test
 # sizes: batch = 1 5 66 64; classes = 2 3 7 10
 # - logits: float[batch, classes] uniform(-2.0, 2.0); scores of each class
@@ -62,7 +62,7 @@ def reference():
 # source: Adam (Kingma and Ba 2015), bias-corrected
 # task: update parameters with Adam and clip the gradient first
 # domain: ml
-# weight: 10
+# weight: 8
 # sizes: n = 1 7 71 512
 # - weights: float[n] uniform(-1.0, 1.0); parameters
 # - grads: float[n] uniform(-2.0, 2.0); gradients
@@ -115,7 +115,7 @@ def reference():
 # source: fully connected layer with ReLU-type activations
 # task: evaluate a dense layer with a leaky rectifier and its mean squared error
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: batch = 1 3 9 32; inputs = 2 4 5 24; units = 1 3 8 16
 # - x: float[batch, inputs] uniform(-1.0, 1.0); inputs
 # - weights: float[units, inputs] uniform(-0.5, 0.5); weights
@@ -166,7 +166,7 @@ def reference():
 # source: layer normalisation (Ba, Kiros and Hinton 2016)
 # task: normalise every row to zero mean and unit variance with gain and bias
 # domain: ml
-# weight: 5
+# weight: 6
 # sizes: rows = 1 5 66 64; features = 3 4 6 32
 # - x: float[rows, features] uniform(-1.0, 1.0); inputs
 # - gain: float[features] uniform(0.5, 1.5); gain
@@ -215,7 +215,7 @@ def reference():
 # source: scaled dot-product attention (Vaswani et al. 2017), causal
 # task: evaluate one head of causal self-attention
 # domain: ml
-# weight: 5
+# weight: 3
 # sizes: tokens = 1 5 17 24; head_dim = 2 3 4 8
 # - q: float[tokens, head_dim] uniform(-1.0, 1.0); queries
 # - k: float[tokens, head_dim] uniform(-1.0, 1.0); keys
@@ -278,7 +278,7 @@ def reference():
 # source: Lloyd's algorithm (Lloyd 1982)
 # task: run one k-means step: assign points and move the centroids
 # domain: ml
-# weight: 5
+# weight: 3
 # split: test
 # sizes: num_points = 2 9 75 400; k = 2 3 4 8
 # - points: vec3[num_points] uniform(-1.0, 1.0); data points
@@ -332,7 +332,7 @@ def reference():
 # source: embedding lookup with mean pooling
 # task: look up and average word embeddings of sentences
 # domain: ml
-# weight: 6
+# weight: 4
 # sizes: vocabulary = 3 7 30 200; width = 2 3 4 8; num_words = 2 15 140 800; num_bags = 1 5 40 100
 # - table: float[vocabulary, width] uniform(-1.0, 1.0); embeddings
 # - words: int[num_words] index(vocabulary); words of all sentences

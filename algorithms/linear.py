@@ -98,7 +98,7 @@ def reference():
 # === tiled_matmul
 # source: C = alpha A B + beta C (BLAS level 3, Dongarra et al. 1990)
 # task: multiply two dense matrices and accumulate into a third one
-# weight: 6
+# weight: 4
 # sizes: num_rows = 1 3 7 32; num_cols = 1 5 9 24; inner = 2 4 5 16
 # - a: float[num_rows, inner] uniform(-1.0, 1.0); left matrix
 # - b: float[inner, num_cols] uniform(-1.0, 1.0); right matrix
@@ -134,7 +134,7 @@ def reference():
 # source: Cholesky-Banachiewicz factorisation and two triangular solves (Golub and Van Loan, ch. 4)
 # task: solve many small symmetric systems with a given diagonal by Cholesky factorisation
 # about: Each thread factors one matrix A = L L^T in place and solves for its right-hand side. Before that the upper triangle is mirrored and the diagonal is overwritten with the number of unknowns, so the matrices are positive definite.
-# weight: 7
+# weight: 9
 # sizes: num_systems = 1 5 67 128; dim = 2 3 4 6
 # - mats: float[num_systems, dim, dim] uniform(-0.5, 0.5); one matrix per system, factored in place
 # - rhs: float[num_systems, dim] uniform(-1.0, 1.0); right-hand sides
@@ -224,7 +224,7 @@ def reference():
 # === small_lu
 # source: Doolittle LU factorisation without pivoting
 # task: factor small diagonally dominant matrices into L and U and compute their determinants
-# weight: 5
+# weight: 6
 # split: test
 # sizes: num_blocks = 1 4 66 64; dim = 2 3 4 5
 # - blocks: float[num_blocks, dim, dim] uniform(-0.4, 0.4); matrices, overwritten with L and U
@@ -357,7 +357,7 @@ def reference():
 # source: red-black Gauss-Seidel for a tridiagonal system (Saad 2003, ch. 4)
 # task: run one red-black Gauss-Seidel sweep on a tridiagonal system
 # domain: sparse
-# weight: 5
+# weight: 7
 # split: test
 # sizes: n = 3 9 73 512
 # - diag: float[n] uniform(3.0, 4.0); diagonal
@@ -409,7 +409,7 @@ def reference():
 # task: perform one conjugate gradient iteration on a sparse symmetric matrix
 # about: The matrix is in compressed sparse rows. Step length and search direction follow from two dot products.
 # domain: sparse
-# weight: 6
+# weight: 8
 # sizes: num_rows = 1 6 70 400; nnz = 3 18 210 1200
 # - row_offsets: int[num_rows + 1] rows(nnz); first entry of each row
 # - col_indices: int[nnz] index(num_rows); column of each entry

@@ -3,7 +3,7 @@
 # task: convert a CSR matrix to ELLPACK with columns of padded entries and multiply it with a vector
 # about: Rows that are longer than the width lose the entries behind it, which are counted. Padding has column -1.
 # domain: sparse
-# weight: 8
+# weight: 10
 # sizes: num_rows = 1 7 71 300; num_cols = 2 6 40 300; nnz = 4 30 260 1800; width = 2 3 4 6
 # - row_offsets: int[num_rows + 1] rows(nnz); first entry of each row
 # - col_indices: int[nnz] index(num_cols); column of each entry
@@ -66,7 +66,7 @@ def reference():
 # task: bound the rows of a product of two sparse matrices, count the multiplications, and give each row its part of the output
 # about: A row of the product has at most as many entries as the rows of the second matrix that its entries name.
 # domain: sparse
-# weight: 8
+# weight: 6
 # sizes: num_rows = 1 7 71 300; num_inner = 2 5 20 100; nnz_a = 3 16 150 900; nnz_b = 4 12 60 500
 # - a_offsets: int[num_rows + 1] rows(nnz_a); first entry of each row of the left matrix
 # - a_cols: int[nnz_a] index(num_inner); column of each entry of the left matrix
@@ -134,7 +134,7 @@ def reference():
 # source: sampled dense-dense products for factorisation (Canny and Zhao 2013; Koren, Bell and Volinsky 2009)
 # task: predict the known entries of a sparse matrix from two dense factors and compute the gradient of the squared error
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: num_users = 1 6 30 120; num_items = 2 5 20 80; nnz = 3 19 75 900; rank = 2 3 4 8
 # - user_offsets: int[num_users + 1] rows(nnz); first rating of each user
 # - item_ids: int[nnz] index(num_items); item of each rating
@@ -188,7 +188,7 @@ def reference():
 # task: solve a sparse lower triangular system, one level of independent rows per launch
 # about: Rows of a level need only those of levels before it. Entries lie below the diagonal, which is kept apart.
 # domain: sparse
-# weight: 6
+# weight: 8
 # split: test
 # sizes: width = 1 3 18 60; nnz = 3 8 60 300
 # - offsets: int[3 * width + 1] rows(nnz); first entry of each row
@@ -236,7 +236,7 @@ def reference():
 # task: transpose a CSR matrix with a histogram of its columns, a scan and a scatter
 # about: Entries of a row of the transposed matrix are in the order of the columns that they had as rows.
 # domain: sparse
-# weight: 8
+# weight: 6
 # sizes: num_rows = 1 6 40 200; num_cols = 2 5 20 150; nnz = 3 15 75 900
 # - row_offsets: int[num_rows + 1] rows(nnz); first entry of each row
 # - col_indices: int[nnz] index(num_cols); column of each entry
@@ -302,7 +302,7 @@ def reference():
 # task: factor many banded positive definite matrices in place and solve for one right-hand side each
 # about: Row i of the band holds the entries of columns i - 2, i - 1 and i. Entries left of the matrix are never used.
 # domain: sparse
-# weight: 8
+# weight: 9
 # sizes: num_systems = 1 5 66 64; n = 3 4 5 16
 # - band: float[num_systems, n, 3] uniform(0.1, 0.5); lower band of each matrix, factored in place
 # - shift: float[num_systems, n] uniform(2.0, 3.0); what is added to the diagonal

@@ -3,7 +3,7 @@
 # task: integrate particles under gravity and drag with semi-implicit Euler
 # about: Particles with zero inverse mass do not move. Positions and velocities are updated in place.
 # domain: physics
-# weight: 9
+# weight: 7
 # sizes: num_particles = 1 7 71 1000
 # - positions: vec3[num_particles] uniform(-1.0, 1.0); particle positions [m]
 # - velocities: vec3[num_particles] uniform(-1.0, 1.0); particle velocities [m/s]
@@ -137,7 +137,7 @@ def reference():
 # source: mass-spring chain, forces gathered per particle
 # task: step a chain of masses and springs whose first mass is fixed
 # domain: physics
-# weight: 5
+# weight: 3
 # split: test
 # sizes: n = 2 7 71 500
 # - positions: vec2[n] uniform(-1.0, 1.0); positions of the masses [m]
@@ -195,7 +195,7 @@ def reference():
 # source: rigid body kinematics, x' = q x q* + p
 # task: transform points from body frames to the world frame
 # domain: physics
-# weight: 10
+# weight: 12
 # sizes: num_bodies = 1 3 11 32; num_points = 1 7 71 512
 # - body_q: transform[num_bodies] rotation(); body poses
 # - point_body: int[num_points] index(num_bodies); body that carries each point
@@ -242,7 +242,7 @@ def reference():
 # source: forward kinematics, X_world = X_parent X_joint (Featherstone 2008, ch. 4)
 # task: compute world poses of a tree of joints by walking to the root
 # domain: physics
-# weight: 8
+# weight: 10
 # sizes: num_joints = 1 6 70 64
 # - parents: int[num_joints] full(-1); parent joint, -1 for the root
 # - links: int[num_joints] index(num_joints); candidate parents
@@ -310,7 +310,7 @@ def reference():
 # source: exponential-map-free quaternion update, q' = normalize(q + dt/2 (w, 0) q)
 # task: integrate the orientations of rigid bodies from their angular velocities
 # domain: physics
-# weight: 7
+# weight: 9
 # split: test
 # sizes: num_bodies = 1 7 71 256
 # - body_rot: quat[num_bodies] rotation(); orientations, updated in place
@@ -370,7 +370,7 @@ def reference():
 # source: spatial momentum and kinetic energy of rigid bodies (Featherstone 2008, ch. 2)
 # task: compute spatial momenta and kinetic energies of rigid bodies
 # domain: physics
-# weight: 9
+# weight: 7
 # sizes: num_bodies = 1 7 71 256
 # - body_qd: spatial_vector[num_bodies] uniform(-1.0, 1.0); spatial velocities, angular part first
 # - masses: float[num_bodies] uniform(0.5, 2.0); masses [kg]
@@ -413,7 +413,7 @@ def reference():
 # source: wrench of contact forces about the centre of mass
 # task: accumulate contact forces as wrenches on rigid bodies
 # domain: physics
-# weight: 8
+# weight: 10
 # sizes: num_bodies = 1 4 13 64; num_contacts = 1 9 77 512
 # - contact_body: int[num_contacts] maybe(num_bodies); body of each contact, -1 for the ground
 # - contact_point: vec3[num_contacts] uniform(-1.0, 1.0); contact points in world axes [m]
@@ -446,7 +446,7 @@ def reference():
 # source: penalty contact with Coulomb friction (Todorov 2014; Stewart 2000)
 # task: compute penalty contact forces of particles against the ground
 # domain: physics
-# weight: 5
+# weight: 7
 # split: test
 # sizes: num_particles = 1 7 71 500
 # - positions: vec3[num_particles] uniform(-0.5, 0.5); particle positions [m]
@@ -501,7 +501,7 @@ def reference():
 # source: position based dynamics, distance constraints with Jacobi averaging (Mueller et al. 2007)
 # task: project distance constraints of a cloth and average the corrections per particle
 # domain: physics
-# weight: 7
+# weight: 5
 # sizes: num_particles = 2 7 71 400; num_edges = 2 9 80 900
 # - edges: int[num_edges, 2] ring(num_particles); particles of each constraint
 # - rest_lengths: float[num_edges] uniform(0.4, 0.8); rest lengths [m]
@@ -624,7 +624,7 @@ def reference():
 # source: linear tetrahedra, St. Venant-Kirchhoff energy (Sifakis and Barbic 2012)
 # task: compute elastic forces of tetrahedra and scatter them to their vertices
 # domain: physics
-# weight: 6
+# weight: 8
 # sizes: num_vertices = 4 7 71 200; num_tets = 1 5 70 300
 # - tets: int[num_tets, 4] ring(num_vertices); vertices of each tetrahedron
 # - inv_rest: mat33[num_tets] uniform(-1.0, 1.0); inverse of the rest shape matrices [1/m]

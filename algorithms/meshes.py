@@ -3,7 +3,7 @@
 # task: compute stable neo-Hookean elastic forces of tetrahedra with damping and activation
 # about: Parameters are given by tetrahedron. Inverted elements are pushed back because the volume term stays finite.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_vertices = 4 9 71 150; num_tets = 1 5 70 200
 # - particle_q: vec3[num_vertices] uniform(-1.0, 1.0); vertex positions [m]
 # - particle_qd: vec3[num_vertices] uniform(-1.0, 1.0); vertex velocities [m/s]
@@ -235,7 +235,7 @@ def reference():
 # task: extract the segments of an isoline from a grid by cases
 # about: Each cell gives up to two segments. Saddles are split by the value in their middle.
 # domain: geometry
-# weight: 8
+# weight: 6
 # split: test
 # sizes: ny = 2 4 9 32; nx = 2 5 10 32
 # - field: float[ny, nx] uniform(-1.0, 1.0); values at the nodes
@@ -414,7 +414,7 @@ def reference():
 # task: find the closest triangle of a mesh for each point, with barycentric coordinates and a signed distance
 # about: The sign comes from the normal of the closest triangle. All triangles are tried; those whose sphere is too far are skipped.
 # domain: geometry
-# weight: 11
+# weight: 12
 # sizes: num_points = 1 7 71 200; num_vertices = 3 8 20 60; num_triangles = 1 6 18 50
 # - points: vec3[num_points] uniform(-1.0, 1.0); query points [m]
 # - vertices: vec3[num_vertices] uniform(-1.0, 1.0); mesh vertices [m]

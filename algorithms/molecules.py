@@ -3,7 +3,7 @@
 # task: compute van der Waals and Coulomb forces from neighbour matrices with periodic images and a switching function
 # about: Several systems share the arrays; each atom knows its system. The cell is given by its three lengths.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_atoms = 1 7 71 200; max_neighbors = 2 4 6 8; num_systems = 1 2 3 4
 # - positions: vec3[num_atoms] uniform(-1.2, 1.2); positions [nm]
 # - charges: float[num_atoms] uniform(-1.0, 1.0); charges [e]
@@ -141,7 +141,7 @@ def reference():
 # task: compute the real-space Ewald energies, forces and charge gradients over compressed neighbour lists
 # about: The reciprocal part and the self energy belong to other kernels. Images are given as integer shifts of the cell.
 # domain: physics
-# weight: 10
+# weight: 11
 # sizes: num_atoms = 1 7 60 150; num_pairs = 2 20 200 600
 # - positions: vec3[num_atoms] uniform(-1.0, 1.0); positions [bohr]
 # - charges: float[num_atoms] uniform(-1.0, 1.0); charges [e]
@@ -245,7 +245,7 @@ def reference():
 # task: scale the velocities of several systems with chains of Nose-Hoover thermostats
 # about: Each system has one chain. Velocities are scaled by the factor that the chain's half step gives.
 # domain: physics
-# weight: 11
+# weight: 10
 # sizes: num_atoms = 1 7 71 256; num_systems = 1 2 5 8; chain_length = 3 3 3 3
 # - velocities: vec3[num_atoms] uniform(-1.0, 1.0); velocities [nm/ps]
 # - masses: float[num_atoms] uniform(1.0, 4.0); masses [u]
@@ -357,7 +357,7 @@ def reference():
 # task: compute forces and energies of bond angles and torsions and scatter them to the atoms
 # about: Angles are harmonic in their cosine. Torsions have one multiplicity of one to three.
 # domain: physics
-# weight: 8
+# weight: 7
 # split: test
 # sizes: num_atoms = 4 9 71 200; num_angles = 1 7 75 200; num_dihedrals = 1 6 70 150
 # - positions: vec3[num_atoms] uniform(-1.0, 1.0); positions [nm]

@@ -3,7 +3,7 @@
 # task: find all neighbours of atoms within a cutoff in periodic boxes and store them as a padded matrix with shifts
 # about: Atoms of several systems stand one after the other. Atoms are wrapped into the box of their system first; the shift says which image is meant.
 # domain: physics
-# weight: 11
+# weight: 12
 # sizes: num_atoms = 2 12 71 256; num_systems = 1 2 3 4; max_neighbors = 1 2 8 24
 # - atom_pos: vec3[num_atoms] uniform(-0.5, 2.5); positions [A]
 # - atom_system: int[num_atoms] index(num_systems); system of each atom

@@ -2,7 +2,7 @@
 # source: root mean square normalisation (Zhang and Sennrich 2019)
 # task: normalise rows by their root mean square, and compute the gradient of the gain for a given output gradient
 # domain: ml
-# weight: 7
+# weight: 8
 # sizes: rows = 1 5 66 64; features = 3 4 6 32
 # - x: float[rows, features] uniform(-1.0, 1.0); inputs
 # - gain: float[features] uniform(0.5, 1.5); gain
@@ -51,7 +51,7 @@ def reference():
 # source: batch normalisation (Ioffe and Szegedy 2015)
 # task: normalise the channels of images over a batch with learnt scale and shift, and update the running statistics
 # domain: ml
-# weight: 7
+# weight: 9
 # sizes: batch = 1 2 4 4; channels = 1 2 3 8; pixels = 4 5 6 64
 # - x: float[batch, channels, pixels] uniform(-1.0, 2.0); inputs
 # - scale: float[channels] uniform(0.5, 1.5); scale of each channel
@@ -116,7 +116,7 @@ def reference():
 # task: rotate pairs of query and key features by angles that grow with the position of the token
 # about: Features k and k + half make a pair, whose frequency is base^(-k / half).
 # domain: ml
-# weight: 7
+# weight: 8
 # sizes: tokens = 2 4 9 32; half = 2 2 4 8
 # - q: float[tokens, 2 * half] uniform(-1.0, 1.0); queries, rotated in place
 # - k: float[tokens, 2 * half] uniform(-1.0, 1.0); keys, rotated in place
@@ -182,7 +182,7 @@ def reference():
 # source: gated recurrent units (Cho et al. 2014)
 # task: run one step of a gated recurrent unit for a batch with masks of finished sequences
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: batch = 1 3 9 32; inputs = 2 3 4 16; units = 1 3 8 16
 # - x: float[batch, inputs] uniform(-1.0, 1.0); inputs of this step
 # - h: float[batch, units] uniform(-1.0, 1.0); states before the step
@@ -254,7 +254,7 @@ def reference():
 # task: attend with one query per sequence over keys and values that lie in pages of a cache, found through a block table
 # about: A page has four tokens. Sequences have different lengths; the last page may be filled in part.
 # domain: ml
-# weight: 8
+# weight: 10
 # sizes: num_sequences = 1 3 9 16; num_pages = 3 6 12 64; max_pages = 2 2 3 8; dim = 2 3 4 16
 # - query: float[num_sequences, dim] uniform(-1.0, 1.0); queries
 # - key_cache: float[num_pages, 4, dim] uniform(-1.0, 1.0); keys by page and place
@@ -320,7 +320,7 @@ def reference():
 # task: route each token to its two best experts, weigh them with a softmax, and count the load of the experts
 # about: Of equal scores the expert with the smaller number counts.
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: num_tokens = 1 7 71 200; num_experts = 3 3 5 8
 # - scores: float[num_tokens, num_experts] uniform(-2.0, 2.0); scores of the experts
 # - expert: int[num_tokens, 2] zeros; best and second best expert
@@ -396,7 +396,7 @@ def reference():
 # source: contrastive learning with in-batch negatives (van den Oord, Li and Vinyals 2018)
 # task: compute the contrastive loss of pairs of embeddings and how many pairs are ranked first
 # domain: ml
-# weight: 7
+# weight: 5
 # sizes: batch = 2 4 9 32; dim = 2 3 4 16
 # - anchors: float[batch, dim] uniform(-1.0, 1.0); embeddings
 # - others: float[batch, dim] uniform(-1.0, 1.0); embeddings of the partners, row by row
@@ -454,7 +454,7 @@ def reference():
 # source: triplet loss with margin (Schroff, Kalenichenko and Philbin 2015)
 # task: evaluate the triplet loss of listed triplets of embeddings and scatter its gradient
 # domain: ml
-# weight: 6
+# weight: 4
 # split: test
 # sizes: num_triplets = 1 7 71 200; num_items = 3 5 12 60
 # - embeddings: vec3[num_items] uniform(-1.0, 1.0); embeddings
@@ -515,7 +515,7 @@ def reference():
 # task: quantise the rows of a matrix to eight bits and multiply it with a quantised weight matrix
 # about: Rounding is to the nearest integer, halves away from zero.
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: num_rows = 1 5 18 32; num_cols = 1 3 4 24; depth = 3 4 5 32
 # - x: float[num_rows, depth] uniform(-1.0, 1.0); inputs
 # - weights: int[num_cols, depth] uniform(-127, 128); weights in eight bits
@@ -571,7 +571,7 @@ def reference():
 # task: draw a token from the smallest set of most likely ones whose probabilities reach a threshold
 # about: The set is walked in the order of probabilities; of equal ones the smaller token comes first. The draw is given.
 # domain: ml
-# weight: 6
+# weight: 4
 # split: test
 # sizes: batch = 1 5 66 60; vocab = 4 5 6 16
 # - logits: float[batch, vocab] uniform(-2.0, 2.0); scores of the tokens
@@ -659,7 +659,7 @@ def reference():
 # source: sign momentum (Chen et al. 2023) with clipping by the global norm (Pascanu, Mikolov and Bengio 2013)
 # task: update parameters by the sign of a momentum, with weight decay and with gradients clipped to a global norm
 # domain: ml
-# weight: 7
+# weight: 5
 # sizes: n = 1 7 71 512
 # - weights: float[n] uniform(-1.0, 1.0); parameters, updated in place
 # - grads: float[n] uniform(-1.0, 1.0); gradients

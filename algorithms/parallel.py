@@ -3,7 +3,7 @@
 # task: compute an inclusive prefix sum with doubling strides
 # about: After the step with stride s each element holds the sum of the 2 s values that end there. The steps alternate between two buffers.
 # domain: generic
-# weight: 8
+# weight: 6
 # sizes: n = 1 7 71 512
 # - src: float[n] uniform(0.0, 1.0); values
 # - out: float[n] zeros; running sums
@@ -41,7 +41,7 @@ def reference():
 # source: compaction by scan and scatter (Blelloch 1990)
 # task: keep the values above a threshold, in order
 # domain: generic
-# weight: 9
+# weight: 11
 # sizes: n = 1 9 75 400
 # - values: float[n] uniform(-1.0, 1.0); input values
 # - keep: int[n] zeros; 1 for values that stay
@@ -89,7 +89,7 @@ def reference():
 # source: unordered compaction with an atomic counter
 # task: collect the indices of active elements with an atomic counter
 # domain: generic
-# weight: 7
+# weight: 9
 # sizes: n = 1 9 75 400
 # - active: int[n] uniform(0, 2); 1 for active elements
 # - energy: float[n] uniform(0.0, 1.0); energy of each element
@@ -124,7 +124,7 @@ def reference():
 # source: odd-even transposition sort (Habermann 1972)
 # task: sort short rows in place, one row per thread
 # domain: generic
-# weight: 9
+# weight: 7
 # sizes: num_rows = 1 5 66 64; width = 3 4 6 8
 # - keys: int[num_rows, width] uniform(0, 100); keys, sorted in place
 # - order: int[num_rows, width] zeros; original column of each key
@@ -186,7 +186,7 @@ def reference():
 # source: binary search for the upper bound (Knuth, vol. 3, sec. 6.2.1)
 # task: find the interval of a sorted table for every query and look up the ordinate at its left end
 # domain: generic
-# weight: 6
+# weight: 7
 # split: test
 # sizes: n = 1 7 71 400; m = 2 5 20 100
 # - knots: float[m] sorted(0.0, 1.0); sorted abscissas
@@ -234,7 +234,7 @@ def reference():
 # source: segmented reduction over offsets
 # task: reduce segments of an array to their sum, maximum and position of the maximum
 # domain: generic
-# weight: 5
+# weight: 3
 # split: validation
 # sizes: num_segments = 1 5 66 100; total = 2 20 300 2000
 # - offsets: int[num_segments + 1] rows(total); first element of each segment
@@ -281,7 +281,7 @@ def reference():
 # source: open addressing with compare and swap (Alcantara et al. 2009)
 # task: insert keys into a hash table with compare and swap and count distinct keys
 # domain: generic
-# weight: 6
+# weight: 8
 # split: test
 # sizes: n = 1 9 40 200; capacity = 16 32 128 1024
 # - keys: int[n] index(capacity); keys to insert
@@ -321,7 +321,7 @@ def reference():
 # source: Morton codes by bit interleaving (Morton 1966)
 # task: compute Morton codes of points in a grid and look up the parts again
 # domain: geometry
-# weight: 6
+# weight: 4
 # split: test
 # sizes: n = 1 7 71 400
 # - coords: int[n, 2] index(256); grid coordinates, eight bits each
@@ -370,7 +370,7 @@ def reference():
 # source: application and inversion of a permutation
 # task: reorder records by a permutation and compute its inverse
 # domain: generic
-# weight: 7
+# weight: 9
 # sizes: n = 1 7 71 500
 # - order: int[n] permutation(); new place of each record
 # - src: float[n] uniform(-1.0, 1.0); records
@@ -405,7 +405,7 @@ def reference():
 # source: joint histogram of two variables
 # task: count pairs of values in a two-dimensional histogram and find the fullest bin
 # domain: signal
-# weight: 5
+# weight: 3
 # sizes: n = 1 9 75 600; bins_x = 2 4 5 16; bins_y = 2 3 6 12
 # - a: float[n] uniform(0.0, 0.99); first variable
 # - b: float[n] uniform(0.0, 0.99); second variable
@@ -438,7 +438,7 @@ def reference():
 # source: environment reset of batched simulators
 # task: reset the finished environments of a batch and clear their buffers
 # domain: generic
-# weight: 9
+# weight: 11
 # sizes: num_worlds = 1 7 71 128; slots = 2 3 4 8
 # - done: int[num_worlds] uniform(0, 2); 1 for finished environments
 # - home: float[num_worlds] uniform(-1.0, 1.0); state at the start
@@ -490,7 +490,7 @@ def reference():
 # source: ghost layers of arrays
 # task: copy an array into a padded one and fill the border
 # domain: generic
-# weight: 8
+# weight: 9
 # sizes: ny = 1 3 7 24; nx = 2 4 9 32; pad_y = 3 5 9 26; pad_x = 4 6 11 34
 # - src: float[ny, nx] uniform(-1.0, 1.0); inner values
 # - padded: float[pad_y, pad_x] zeros; values with one layer of ghosts

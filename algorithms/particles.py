@@ -2,7 +2,7 @@
 # source: direct summation with Plummer softening (Aarseth 2003)
 # task: compute gravitational accelerations by direct summation
 # domain: physics
-# weight: 6
+# weight: 7
 # sizes: num_bodies = 1 7 71 128
 # - positions: vec3[num_bodies] uniform(-1.0, 1.0); positions [m]
 # - masses: float[num_bodies] uniform(0.1, 1.0); masses [kg]
@@ -60,7 +60,7 @@ def reference():
 # source: Lennard-Jones potential with cutoff and minimum image (Allen and Tildesley 1987)
 # task: compute Lennard-Jones forces in a periodic box from a neighbour list
 # domain: physics
-# weight: 6
+# weight: 8
 # split: test
 # sizes: num_atoms = 2 7 71 200; num_pairs = 2 20 200 2000
 # - first: int[num_atoms + 1] rows(num_pairs); first neighbour of each atom
@@ -128,7 +128,7 @@ def reference():
 # source: smoothed particle hydrodynamics with the poly6 kernel (Mueller, Charypar and Gross 2003)
 # task: estimate particle densities and pressures with smoothed particle hydrodynamics
 # domain: physics
-# weight: 6
+# weight: 7
 # sizes: num_particles = 1 7 71 128
 # - positions: vec3[num_particles] uniform(0.0, 1.0); particle positions [m]
 # - density: float[num_particles] zeros; densities [kg/m^3]
@@ -244,7 +244,7 @@ def reference():
 # source: counting sort of particles into cells (Hockney and Eastwood 1988)
 # task: sort particles into grid cells by counting, scanning and scattering
 # domain: physics
-# weight: 7
+# weight: 9
 # sizes: num_particles = 1 9 75 600; num_cells = 4 6 16 64
 # - coords: float[num_particles] uniform(0.0, 3.9); particle coordinates in cells
 # - cell_of: int[num_particles] zeros; cell of each particle
@@ -293,7 +293,7 @@ def reference():
 # source: specular reflection at the walls of a box
 # task: move particles and reflect them at the walls of a box
 # domain: physics
-# weight: 8
+# weight: 7
 # sizes: num_particles = 1 7 71 500
 # - positions: vec3[num_particles] uniform(-1.0, 1.0); particle positions [m], updated in place
 # - velocities: vec3[num_particles] uniform(-4.0, 4.0); particle velocities [m/s], updated in place

@@ -3,7 +3,7 @@
 # task: predict and update many two-dimensional tracks with a Kalman filter and gated measurements
 # about: Position and velocity of each axis share a covariance matrix of two by two. Measurements outside of the gate are refused.
 # domain: signal
-# weight: 9
+# weight: 8
 # split: validation
 # sizes: num_tracks = 1 7 71 300; num_measurements = 1 9 60 200
 # - state: vec4[num_tracks] uniform(-1.0, 1.0); states: positions and velocities, x, y, vx, vy [m, m/s]
@@ -125,7 +125,7 @@ def reference():
 # task: accumulate the normal equations of point-to-plane alignment with robust weights
 # about: Correspondences come from an index array; pairs that are far apart or whose normals disagree are left out.
 # domain: geometry
-# weight: 11
+# weight: 12
 # sizes: num_points = 1 7 71 300; num_targets = 1 9 60 200
 # - points: vec3[num_points] uniform(-1.0, 1.0); source points [m]
 # - normals: vec3[num_points] unit(); normals of the source points
@@ -232,7 +232,7 @@ def reference():
 # task: find edges of an image with non-maximum suppression and two thresholds
 # about: Directions are rounded to four by comparing the components of the gradient. Weak edges next to strong ones are kept.
 # domain: graphics
-# weight: 11
+# weight: 9
 # sizes: height = 3 6 9 48; width = 3 7 10 48
 # - image: float[height, width] uniform(0.0, 1.0); grey values
 # - mask: int[height, width] uniform(0, 2); 0 where edges are not wanted

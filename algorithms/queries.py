@@ -3,7 +3,7 @@
 # task: sort points into the cells of a uniform grid and count, for each point, the others within a radius by looking at the cells around it
 # about: The grid is a cube of cells as wide as the radius; points outside of it count in the outermost cells.
 # domain: geometry
-# weight: 9
+# weight: 8
 # sizes: num_points = 2 9 71 300; res = 2 3 4 6; num_cells = 8 27 64 216
 # - points: vec3[num_points] uniform(0.0, 1.0); positions
 # - cell_count: int[num_cells] zeros; points in each cell
@@ -213,7 +213,7 @@ def reference():
 # task: find for each point the polygons that contain it, by their winding numbers, and count the points of each polygon
 # about: Corners of all polygons lie one after the other; the last corner is followed by the first. Edges count their lower end and not the upper one.
 # domain: geometry
-# weight: 8
+# weight: 6
 # sizes: num_points = 1 7 71 200; num_polygons = 1 3 5 20; num_corners = 5 12 24 120
 # - first: int[num_polygons + 1] rows(num_corners); first corner of each polygon
 # - corners: vec2[num_corners] uniform(-1.0, 1.0); corners of all polygons
@@ -284,7 +284,7 @@ def reference():
 # task: follow lines of sight through a map of walls from cell to cell and report how far each one sees
 # about: A line ends in front of a wall, where it leaves the map, or after a number of cells.
 # domain: graphics
-# weight: 8
+# weight: 10
 # sizes: num_rays = 1 7 71 200; ny = 3 5 8 24; nx = 3 6 9 24
 # - wall: int[ny, nx] uniform(0, 3); 0 for walls, anything else is free
 # - origin_y: int[num_rays] index(ny); rows of the cells in whose middle the lines start
@@ -393,7 +393,7 @@ def reference():
 # source: culling of spheres against planes (Akenine-Moeller et al. 2018, sec. 22.14)
 # task: cull bounding spheres against the planes of a view, collect those that are visible and choose their level of detail
 # domain: graphics
-# weight: 8
+# weight: 6
 # sizes: num_spheres = 1 9 75 300; num_planes = 2 3 4 6
 # - centers: vec3[num_spheres] uniform(-1.0, 1.0); centres of the spheres
 # - radii: float[num_spheres] uniform(0.05, 0.4); radii of the spheres
@@ -464,7 +464,7 @@ def reference():
 # task: find the extreme vertices of pairs of convex bodies along a direction and the gap between the bodies along it
 # about: Vertices of all bodies lie one after the other; a body is a point cloud at its position. A body without vertices is its position alone.
 # domain: geometry
-# weight: 6
+# weight: 4
 # split: test
 # sizes: num_bodies = 2 5 20 60; num_vertices = 6 20 140 600; num_pairs = 1 7 71 200
 # - first: int[num_bodies + 1] rows(num_vertices); first vertex of each body
@@ -543,7 +543,7 @@ def reference():
 # task: run one pass of jump flooding on a grid of nearest seeds and measure how far the seeds are
 # about: A cell looks at itself and at eight cells that are a stride away; cells beyond the border do not count. Of equally near seeds the smaller one is taken.
 # domain: geometry
-# weight: 8
+# weight: 7
 # sizes: ny = 2 4 8 32; nx = 3 5 9 32; num_seeds = 2 4 9 40
 # - seed_y: int[num_seeds] index(ny); rows of the seeds
 # - seed_x: int[num_seeds] index(nx); columns of the seeds

@@ -3,7 +3,7 @@
 # task: sort keys by one digit, in a stable way, with a histogram of each block, a scan and a scatter
 # about: Blocks are runs of eight keys. Counts are scanned digit by digit, over all blocks, so that equal digits keep their order.
 # domain: generic
-# weight: 9
+# weight: 11
 # sizes: num_blocks = 1 2 9 64; num_digits = 4 4 4 4
 # - keys: int[8 * num_blocks] uniform(0, 256); keys
 # - counts: int[num_digits, num_blocks] zeros; keys of each digit in each block
@@ -78,7 +78,7 @@ def reference():
 # task: merge two sorted lists, one element per thread, by searching its place in the other list
 # about: Of equal elements those of the first list come first.
 # domain: generic
-# weight: 8
+# weight: 9
 # sizes: n = 1 7 71 400; m = 2 5 40 300; total = 3 12 111 700
 # - left: float[n] sorted(0.0, 1.0); sorted list
 # - right: float[m] sorted(0.0, 1.0); other sorted list
@@ -154,7 +154,7 @@ def reference():
 # task: sort rows of eight keys with the compare-exchange steps of a bitonic network
 # about: A launch is one step: each thread compares two keys of a row that are a stride apart. The direction depends on the bit of the stage.
 # domain: generic
-# weight: 6
+# weight: 4
 # split: test
 # sizes: num_rows = 1 3 18 64
 # - keys: int[num_rows, 8] uniform(0, 40); keys, sorted in place
@@ -206,7 +206,7 @@ def reference():
 # source: run-length encoding by flags, scan and scatter (Blelloch 1990)
 # task: compress a list of symbols to runs of equal ones with their lengths
 # domain: generic
-# weight: 8
+# weight: 10
 # sizes: n = 1 9 75 400
 # - symbols: int[n] uniform(0, 3); symbols
 # - run_of: int[n] zeros; run that each symbol belongs to
@@ -293,7 +293,7 @@ def reference():
 # task: find the k largest scores of each row with their columns, largest first
 # about: Of equal scores the one in the smaller column comes first.
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: num_rows = 1 5 66 64; width = 4 5 7 20
 # - scores: float[num_rows, width] uniform(-1.0, 1.0); scores
 # - best_score: float[num_rows, 3] zeros; largest scores
@@ -364,7 +364,7 @@ def reference():
 # task: compute the edit distance of pairs of words that are stored one after the other
 # about: A thread keeps one row of the table, of the second word's prefixes.
 # domain: generic
-# weight: 8
+# weight: 10
 # sizes: num_words = 2 6 40 150; num_letters = 8 26 170 900; num_pairs = 1 7 71 200
 # - first: int[num_words + 1] rows(num_letters); first letter of each word
 # - letters: int[num_letters] uniform(0, 4); letters of all words
@@ -534,7 +534,7 @@ def reference():
 # source: Fletcher's checksum (Fletcher 1982; RFC 1146)
 # task: compute the Fletcher checksums of packets that are stored one after the other, compare their lowest bits with what came along, and count the damaged packets
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_packets = 1 5 66 100; num_bytes = 6 30 400 3000
 # - first: int[num_packets + 1] rows(num_bytes); first byte of each packet
 # - payload: int[num_bytes] uniform(0, 256); bytes of all packets
@@ -581,7 +581,7 @@ def reference():
 # task: match binary descriptors by their Hamming distance and keep the matches that are clearly the best
 # about: A match is kept if the second best distance is larger by at least a margin.
 # domain: graphics
-# weight: 8
+# weight: 6
 # sizes: num_queries = 1 7 71 200; num_trained = 2 4 9 60; num_words = 2 2 2 4
 # - queries: int[num_queries, num_words] uniform(0, 65536); descriptors to match, sixteen bits a word
 # - trained: int[num_trained, num_words] uniform(0, 65536); known descriptors
@@ -657,7 +657,7 @@ def reference():
 # task: decode records of variable-length integers and add them up
 # about: A byte carries seven bits, the lowest first; one of 128 and above is followed by another of the same number. What a record ends in the middle of does not count.
 # domain: generic
-# weight: 6
+# weight: 4
 # split: validation
 # sizes: num_records = 1 5 66 100; num_bytes = 7 30 350 2000
 # - first: int[num_records + 1] rows(num_bytes); first byte of each record

@@ -3,7 +3,7 @@
 # task: trace camera rays against planes, spheres, boxes and round primitives and shade the hits
 # about: Each shape has a pose, three half extents and a material. The nearest hit is lit by one directional light.
 # domain: graphics
-# weight: 11
+# weight: 12
 # sizes: height = 1 3 5 24; width = 1 3 7 32; num_shapes = 1 4 6 9; num_materials = 1 2 3 4
 # - shape_type: int[num_shapes] uniform(0, 6); 0 plane, 1 sphere{{with_capsule: , 2 capsule || }}{{with_cylinder: , 3 cylinder || }}{{with_ellipsoid: , 4 ellipsoid || }}, 5 box; rays pass through others
 # - shape_pose: transform[num_shapes] rotation(); poses in the world
@@ -375,7 +375,7 @@ def reference():
 # task: project Gaussians to the screen and count the tiles that each of them touches
 # about: The covariance is built from a unit quaternion and three scales and linearised at the mean. Gaussians behind the near plane are culled.
 # domain: graphics
-# weight: 11
+# weight: 9
 # sizes: num_points = 1 7 71 512
 # - means: vec3[num_points] uniform(-1.0, 1.0); centres [m]
 # - scales: vec3[num_points] uniform(0.05, 0.3); standard deviations along the axes [m]

@@ -3,7 +3,7 @@
 # task: compare measured attitudes with wanted ones, turn them part of the way, and compute the torque of a controller
 # about: The error is the rotation from the measured to the wanted attitude, in the body frame, by the shorter way.
 # domain: physics
-# weight: 8
+# weight: 6
 # sizes: n = 1 7 71 200
 # - measured: quat[n] rotation(); attitudes
 # - wanted: quat[n] rotation(); attitudes that are wanted
@@ -70,7 +70,7 @@ def reference():
 # source: yaw, pitch and roll of rotation matrices (Diebel 2006)
 # task: convert attitudes to rotation matrices and to roll, pitch and yaw in degrees, and build the attitudes again
 # domain: physics
-# weight: 8
+# weight: 10
 # sizes: n = 1 7 71 200
 # - attitude: quat[n] rotation(); attitudes
 # - frame: mat33[n] zeros; rotation matrices
@@ -138,7 +138,7 @@ def reference():
 # task: compute the spatial momentum of bodies and the force that their motion needs, in the frames of the bodies
 # about: Vectors have the angular part first. The force is the inertia times the acceleration plus the cross product of velocity and momentum.
 # domain: physics
-# weight: 8
+# weight: 10
 # sizes: num_bodies = 1 7 71 200
 # - twist: spatial_vector[num_bodies] uniform(-1.0, 1.0); velocities
 # - accel: spatial_vector[num_bodies] uniform(-1.0, 1.0); accelerations
@@ -202,7 +202,7 @@ def reference():
 # source: finite strain (Bonet and Wood 2008, ch. 4)
 # task: compute strain measures of deformation gradients: Green's strain, volume change, distortion, and the stress of a Saint Venant-Kirchhoff solid
 # domain: physics
-# weight: 6
+# weight: 4
 # split: test
 # sizes: n = 1 7 71 200
 # - gradient: mat33[n] uniform(-0.2, 0.2); displacement gradients
@@ -263,7 +263,7 @@ def reference():
 # source: relative measurements in pose graphs (Grisetti et al. 2010)
 # task: compare measured relative poses with those of a pose graph and add up weighted errors at the poses
 # domain: physics
-# weight: 8
+# weight: 10
 # sizes: num_edges = 1 9 75 300; num_poses = 2 6 30 100
 # - poses: transform[num_poses] rotation(); poses
 # - measured: transform[num_edges] rotation(); measured pose of the second in the frame of the first

@@ -2,7 +2,7 @@
 # source: hit-or-miss Monte Carlo
 # task: draw random heights, check their range and count the points in a ball
 # domain: generic
-# weight: 5
+# weight: 6
 # sizes: num_samples = 1 9 75 512
 # - inside: int[num_samples] zeros; 1 for points in the ball
 # - jitter: float[num_samples] zeros; random height of each point above its cell, at most 1
@@ -50,7 +50,7 @@ def reference():
 # source: random walk on a lattice (Polya 1921)
 # task: walk on a ring of sites with transition choices from a table of random bits
 # domain: generic
-# weight: 5
+# weight: 7
 # split: test
 # sizes: num_walkers = 1 7 71 200; num_sites = 3 5 16 64; num_steps = 2 4 8 16
 # - coin: int[num_walkers, num_steps] uniform(0, 2); 1 for a step to the right
@@ -89,7 +89,7 @@ def reference():
 # source: fractal sums of value noise on an integer lattice (Perlin 1985; Ebert et al. 2003)
 # task: build a height field from octaves of lattice noise
 # domain: graphics
-# weight: 6
+# weight: 7
 # split: validation
 # sizes: ny = 1 4 8 24; nx = 2 5 9 32; octaves = 1 2 3 4; lattice = 16 16 16 16
 # - random_table: float[lattice] uniform(0.0, 1.0); random numbers of the lattice
@@ -175,7 +175,7 @@ def reference():
 # source: Euler-Maruyama for the Ornstein-Uhlenbeck process (Kloeden and Platen 1992)
 # task: simulate mean-reverting paths from given normal increments and average the ends
 # domain: generic
-# weight: 4
+# weight: 3
 # split: test
 # sizes: num_paths = 1 7 71 256; num_steps = 2 4 8 32
 # - noise: float[num_steps, num_paths] normal(0.0, 1.0); increments with unit variance

@@ -3,7 +3,7 @@
 # task: compute the positions and speeds of satellites from their orbital elements and count those below a height
 # about: The orbits lie in one plane. The anomaly is solved with six Newton steps.
 # domain: physics
-# weight: 8
+# weight: 6
 # sizes: n = 1 7 71 300
 # - period: float[n] uniform(4.0, 9.0); periods of the orbits [s]
 # - eccentricity: float[n] uniform(0.0, 0.6); eccentricities
@@ -79,7 +79,7 @@ def reference():
 # task: project places on a sphere to two maps, find their map tiles, and measure their distances from a centre
 # about: Tiles have eight columns and rows, counted from the left and from the top of a square Mercator map.
 # domain: geometry
-# weight: 6
+# weight: 4
 # split: validation
 # sizes: n = 1 7 71 300
 # - longitude: float[n] uniform(-179.0, 179.0); longitudes [deg]
@@ -148,7 +148,7 @@ def reference():
 # task: turn pressures in frequency bands into weighted sound levels and add them up over the bands of each channel
 # about: Octaves are counted from 1000 Hz.
 # domain: signal
-# weight: 7
+# weight: 8
 # sizes: num_channels = 1 5 18 40; num_bands = 2 3 4 8
 # - pressure: float[num_channels, num_bands] uniform(0.02, 0.2); effective pressures [Pa]
 # - frequency: float[num_bands] uniform(60.0, 8000.0); middle frequencies of the bands [Hz]
@@ -216,7 +216,7 @@ def reference():
 # task: quantise samples to fixed-point numbers with rounding and saturation, and collect statistics of the errors
 # about: Rounding is to the nearest, halves to the even one. Integer parts are cut towards zero.
 # domain: signal
-# weight: 7
+# weight: 5
 # sizes: n = 1 7 71 400
 # - samples: float[n] uniform(-6.0, 6.0); samples
 # - codes: int[n] zeros; fixed-point numbers in units of a step
@@ -283,7 +283,7 @@ def reference():
 # task: mark listed elements in words of bits, clear others, and count the marked elements of each word
 # about: A word has sixteen elements. Setting comes before clearing.
 # domain: generic
-# weight: 7
+# weight: 8
 # sizes: num_words = 1 3 9 32; num_set = 2 9 75 300; num_cleared = 1 7 71 200
 # - words: int[num_words] uniform(0, 65536); words of bits, changed in place
 # - added: int[num_set] index(16); bits that are set

@@ -2,7 +2,7 @@
 # source: compressed sparse row product (Saad 2003, sec. 3.4)
 # task: multiply a CSR matrix with a vector
 # domain: sparse
-# weight: 8
+# weight: 10
 # sizes: num_rows = 1 7 71 500; num_cols = 2 6 50 400; nnz = 3 19 213 2000
 # - row_offsets: int[num_rows + 1] rows(nnz); first entry of each row
 # - col_indices: int[nnz] index(num_cols); column of each entry
@@ -47,7 +47,7 @@ def reference():
 # source: residual r = b - A x and its norm
 # task: compute the residual of a sparse linear system and its squared norm
 # domain: sparse
-# weight: 6
+# weight: 8
 # sizes: num_rows = 1 7 71 400; nnz = 3 21 200 1600
 # - row_offsets: int[num_rows + 1] rows(nnz); first entry of each row
 # - col_indices: int[nnz] index(num_rows); column of each entry
@@ -86,7 +86,7 @@ def reference():
 # source: scatter of coordinate triplets into a dense matrix
 # task: assemble a dense matrix from coordinate triplets, adding up duplicates
 # domain: sparse
-# weight: 6
+# weight: 4
 # sizes: nnz = 1 9 75 600; num_rows = 2 4 10 40; num_cols = 2 3 8 30
 # - row_indices: int[nnz] index(num_rows); row of each triplet
 # - col_indices: int[nnz] index(num_cols); column of each triplet
@@ -125,7 +125,7 @@ def reference():
 # source: combinatorial graph Laplacian L u = D u - A u
 # task: apply the Laplacian of a weighted graph to a signal, edge by edge
 # domain: sparse
-# weight: 6
+# weight: 7
 # sizes: num_nodes = 2 7 71 300; num_edges = 2 12 90 900
 # - edges: int[num_edges, 2] index(num_nodes); nodes at the ends of each edge
 # - weights: float[num_edges] uniform(0.1, 1.0); edge weights
@@ -208,7 +208,7 @@ def reference():
 # source: level-synchronous breadth-first search, bottom-up (Beamer et al. 2012)
 # task: advance a breadth-first search by one level
 # domain: sparse
-# weight: 5
+# weight: 7
 # split: test
 # sizes: num_nodes = 1 7 71 300; nnz = 2 14 210 1200
 # - row_offsets: int[num_nodes + 1] rows(nnz); first neighbour of each node
@@ -263,7 +263,7 @@ def reference():
 # source: pointer jumping towards representatives (Shiloach and Vishkin 1982)
 # task: find the representative of every node by following parent pointers
 # domain: generic
-# weight: 7
+# weight: 9
 # sizes: num_nodes = 1 9 73 400
 # - parents: int[num_nodes] range(); each node is its own parent at first
 # - links: int[num_nodes] index(num_nodes); node that each one would like to follow
@@ -311,7 +311,7 @@ def reference():
 # source: block sparse row product with 3x3 blocks
 # task: multiply a block sparse matrix of 3x3 blocks with a vector field
 # domain: sparse
-# weight: 5
+# weight: 7
 # split: validation
 # sizes: num_rows = 1 7 71 200; nnz = 2 16 190 800
 # - row_offsets: int[num_rows + 1] rows(nnz); first block of each row
@@ -340,7 +340,7 @@ def reference():
 # source: Jacobi iteration for sparse systems (Saad 2003, ch. 4)
 # task: perform a damped Jacobi iteration on a CSR matrix
 # domain: sparse
-# weight: 6
+# weight: 4
 # sizes: num_rows = 1 7 71 300; nnz = 3 21 213 1200
 # - row_offsets: int[num_rows + 1] rows(nnz); first entry of each row
 # - col_indices: int[nnz] index(num_rows); column of each entry

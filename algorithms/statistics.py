@@ -3,7 +3,7 @@
 # task: compute the mean and variance of groups of samples in one pass and standardise the samples
 # about: Groups lie one after the other. The variance is that of the population; groups of one sample have none, and their samples become 0.
 # domain: generic
-# weight: 8
+# weight: 10
 # sizes: num_groups = 1 5 66 100; total = 3 20 300 2000
 # - offsets: int[num_groups + 1] rows(total); first sample of each group
 # - samples: float[total] uniform(-1.0, 3.0); samples
@@ -61,7 +61,7 @@ def reference():
 # source: sample covariance and correlation (Pearson 1895)
 # task: compute the mean, the covariance matrix and the correlation matrix of samples with several features
 # domain: generic
-# weight: 7
+# weight: 8
 # sizes: num_samples = 2 7 71 300; num_features = 2 3 4 6
 # - samples: float[num_samples, num_features] uniform(-1.0, 1.0); samples
 # - mean: float[num_features] zeros; means of the features
@@ -120,7 +120,7 @@ def reference():
 # source: rank correlation with mean ranks of ties (Spearman 1904)
 # task: replace two variables by their ranks, with mean ranks for ties, and add up the squared rank differences
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: n = 2 7 71 300
 # - x: int[n] uniform(0, 20); first variable
 # - y: int[n] uniform(0, 20); second variable
@@ -180,7 +180,7 @@ def reference():
 # source: kernel density estimation (Epanechnikov 1969; Silverman 1986)
 # task: estimate a density at query points from weighted samples with the Epanechnikov kernel
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_queries = 1 7 71 200; num_samples = 3 9 20 300
 # - queries: float[num_queries] uniform(0.0, 1.0); points where the density is wanted
 # - samples: float[num_samples] uniform(0.0, 1.0); samples
@@ -229,7 +229,7 @@ def reference():
 # source: the bootstrap (Efron 1979)
 # task: compute the means of resampled data sets from given draws, and count how often they are above a value
 # domain: generic
-# weight: 7
+# weight: 6
 # sizes: num_resamples = 1 7 71 200; num_draws = 2 4 9 50; n = 3 5 12 60
 # - values: float[n] uniform(-1.0, 1.0); observed values
 # - draws: int[num_resamples, num_draws] index(n); which value each draw takes
@@ -275,7 +275,7 @@ def reference():
 # task: find the most likely state sequence of each observation sequence with the Viterbi algorithm
 # about: Probabilities are logarithms. Of equally good predecessors the smaller state is taken.
 # domain: generic
-# weight: 8
+# weight: 10
 # sizes: num_sequences = 1 5 66 60; num_steps = 2 4 5 20; num_states = 2 3 4 5; num_symbols = 2 3 4 6
 # - observed: int[num_sequences, num_steps] index(num_symbols); observed symbols
 # - log_start: float[num_states] uniform(-2.0, 0.0); logarithms of the start probabilities
@@ -356,7 +356,7 @@ def reference():
 # task: update the spins of one colour of an Ising model with the Metropolis rule and given uniform numbers, then those of the other
 # about: The lattice is periodic and has an even number of sites along both axes.
 # domain: physics
-# weight: 8
+# weight: 6
 # sizes: ny = 2 2 6 32; nx = 2 4 12 32
 # - spin: int[ny, nx] uniform(0, 2); spins, 1 for up, updated in place
 # - chance: float[ny, nx] uniform(0.0, 1.0); uniform number of each site
@@ -544,7 +544,7 @@ def reference():
 # task: build the histogram of each feature over the samples and find the threshold with the lowest Gini impurity
 # about: The candidate thresholds are the upper ends of the bins but the last one. Of equal thresholds the lower one counts.
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: num_samples = 4 9 71 300; num_features = 2 3 4 8; num_bins = 3 4 5 8
 # - bins: int[num_samples, num_features] index(num_bins); bin of each feature of each sample
 # - label: int[num_samples] uniform(0, 2); 1 for samples of the class

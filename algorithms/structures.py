@@ -3,7 +3,7 @@
 # task: deform the vertices of a mesh by the poses of its bones, with four weighted bones a vertex, and bound the result
 # about: A bone moves a vertex from its place at rest: the inverse of the pose at rest, then the pose now.
 # domain: graphics
-# weight: 8
+# weight: 10
 # sizes: num_vertices = 1 7 71 300; num_bones = 2 3 6 20
 # - rest: transform[num_bones] rotation(); poses of the bones at rest
 # - pose: transform[num_bones] rotation(); poses of the bones now
@@ -156,7 +156,7 @@ def reference():
 # source: linear finite elements on triangles, element by element (Braess 2007, ch. II)
 # task: apply the stiffness matrix of linear triangles to a nodal field and add up the load of a source, element by element
 # domain: physics
-# weight: 8
+# weight: 10
 # sizes: num_elements = 1 9 75 400; num_nodes = 4 8 40 200
 # - elements: vec3i[num_elements] index(num_nodes); nodes of each triangle
 # - nodes: vec2[num_nodes] uniform(-1.0, 1.0); places of the nodes
@@ -223,7 +223,7 @@ def reference():
 # task: resolve the collisions of listed pairs of spheres by impulses with restitution and friction, added up at the bodies
 # about: Only pairs that overlap and approach get an impulse.
 # domain: physics
-# weight: 8
+# weight: 6
 # sizes: num_pairs = 1 9 75 300; num_bodies = 2 6 30 100
 # - pairs: vec2i[num_pairs] index(num_bodies); spheres of each pair
 # - positions: vec3[num_bodies] uniform(-0.6, 0.6); centres of the spheres [m]
@@ -302,7 +302,7 @@ def reference():
 # task: compute the spatial velocities of the bodies of jointed trees and their kinetic energies
 # about: A body moves like its parent, and in addition by the speed of its joint about an axis. All vectors are in the world frame, with the angular part first.
 # domain: physics
-# weight: 8
+# weight: 9
 # sizes: num_trees = 1 3 18 60; num_bodies = 2 3 4 8
 # - parent: int[num_bodies] tree(); parent of each body, -1 for the root
 # - axes: spatial_vector[num_trees, num_bodies] uniform(-1.0, 1.0); axes of the joints
@@ -366,7 +366,7 @@ def reference():
 # task: spread the smallest labels over the contacts of movable bodies and put islands without fast bodies to sleep
 # about: Three rounds of spreading. Bodies that cannot move belong to no island and connect nothing.
 # domain: physics
-# weight: 8
+# weight: 10
 # sizes: num_contacts = 1 9 75 300; num_bodies = 2 6 40 120
 # - contacts: vec2i[num_contacts] index(num_bodies); bodies of each contact
 # - movable: int[num_bodies] uniform(0, 2); 1 for bodies that can move
@@ -440,7 +440,7 @@ def reference():
 # task: push particles out of a solid that a grid of signed distances describes and take the inward part off their velocities
 # about: Distances between grid points are interpolated linearly along each axis. Particles outside of the grid are free.
 # domain: physics
-# weight: 8
+# weight: 6
 # sizes: num_particles = 1 7 71 300; n = 6 6 7 12
 # - sdf: float[n, n, n] uniform(-0.3, 0.5); signed distances at the grid points, in cells, negative inside
 # - positions: vec3[num_particles] uniform(-0.4, 5.4); positions in cells of the grid, moved in place

@@ -3,7 +3,7 @@
 # task: read decimal integers from text cells that are stored one after the other, and add up those that are well formed
 # about: Characters are codes: 0 to 9 for digits, 10 for a minus sign and 11 for a space. A cell is well formed if it has a digit, a sign at most in front of it, and no space inside.
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_cells = 2 8 66 100; num_chars = 6 26 200 400
 # - first: int[num_cells + 1] rows(num_chars); first character of each cell
 # - chars: int[num_chars] uniform(0, 12); characters of all cells
@@ -102,7 +102,7 @@ def reference():
 # task: split lines of text at separators outside of quotes, and write where each field begins and how long it is
 # about: Characters are codes: 0 separator, 1 quote, anything else is text. A quote begins or ends a quoted part; quotes count as text of their field. Fields beyond the last column are dropped.
 # domain: generic
-# weight: 6
+# weight: 8
 # split: validation
 # sizes: num_lines = 1 6 66 100; num_chars = 8 40 500 1200
 # - first: int[num_lines + 1] rows(num_chars); first character of each line
@@ -177,7 +177,7 @@ def reference():
 # task: hash the words of documents into a fixed number of signed features, scale each document to unit length, and count the documents of each feature
 # about: The hash of a word is a polynomial of its letters; its lowest bit is the sign. Documents without features stay zero.
 # domain: ml
-# weight: 8
+# weight: 6
 # sizes: num_documents = 1 5 18 60; num_words = 6 20 80 500; num_features = 4 5 8 16
 # - first: int[num_documents + 1] rows(num_words); first word of each document
 # - words: vec3i[num_words] uniform(0, 26); letters of the words

@@ -3,7 +3,7 @@
 # task: normalise the rows of a matrix with softmax, one tile per row
 # about: Rows are as wide as a tile. The largest entry is taken off before the exponential, so nothing overflows.
 # domain: ml
-# weight: 9
+# weight: 10
 # sizes: num_rows = 1 5 71 256
 # - logits: float[num_rows, 32] uniform(-2.0, 2.0); scores
 # - temperature: float = 0.8; divisor of the scores
@@ -48,7 +48,7 @@ def reference():
 # source: blocked matrix product (Goto and van de Geijn 2008)
 # task: multiply two matrices tile by tile and add a bias and a ReLU
 # domain: ml
-# weight: 10
+# weight: 9
 # sizes: tiles_m = 1 2 9 8; tiles_n = 1 3 8 8; tiles_k = 1 2 2 8
 # - a: float[8 * tiles_m, 16 * tiles_k] uniform(-1.0, 1.0); left factor
 # - b: float[16 * tiles_k, 8 * tiles_n] uniform(-1.0, 1.0); right factor
@@ -84,7 +84,7 @@ def reference():
 # source: two-pass reduction by blocks of threads (Harris 2007)
 # task: reduce a long array to its sum, its mean square and the largest element of each block with tiles
 # domain: generic
-# weight: 10
+# weight: 8
 # sizes: num_blocks = 1 3 71 64
 # - values: float[64 * num_blocks] uniform(-1.0, 1.0); values
 # - block_sum: float[num_blocks] zeros; sum of each block
@@ -124,7 +124,7 @@ def reference():
 # task: solve small regularised normal equations, one block of threads per system
 # about: Every block builds the Gram matrix of its samples, adds the regularisation and solves for the weights.
 # domain: ml
-# weight: 6
+# weight: 8
 # split: test
 # sizes: num_systems = 1 3 9 64
 # - samples: float[num_systems, 12, 6] uniform(-1.0, 1.0); samples of each system, row by row
@@ -169,7 +169,7 @@ def reference():
 # task: normalise rows to zero mean and unit variance with gain and bias, one tile per row
 # about: Rows are as wide as a tile.
 # domain: ml
-# weight: 9
+# weight: 11
 # sizes: num_rows = 1 5 71 256
 # - x: float[num_rows, 32] uniform(-1.0, 2.0); inputs
 # - gain: float[32] uniform(0.5, 1.5); gain
@@ -230,7 +230,7 @@ def reference():
 # source: matrix-vector products by blocks of rows (Nath, Tomov and Dongarra 2010)
 # task: multiply a dense matrix with a vector, one block of threads per row, and add up the squared residual
 # domain: generic
-# weight: 9
+# weight: 7
 # sizes: num_rows = 1 5 71 128; parts = 1 2 2 8
 # - matrix: float[num_rows, 32 * parts] uniform(-1.0, 1.0); matrix
 # - x: float[32 * parts] uniform(-1.0, 1.0); vector that is multiplied
@@ -287,7 +287,7 @@ def reference():
 # task: attend with blocks of eight queries over sixteen keys and values, one block of threads per block of queries
 # about: All keys fit into one tile, so that the softmax of a row needs one pass.
 # domain: ml
-# weight: 9
+# weight: 7
 # sizes: num_blocks = 1 3 9 32
 # - q: float[8 * num_blocks, 16] uniform(-1.0, 1.0); queries
 # - k: float[16, 16] uniform(-1.0, 1.0); keys
@@ -345,7 +345,7 @@ def reference():
 # task: scan rows of integers and find their smallest and largest entries with their columns, one tile per row
 # about: Of equal entries the one in the smaller column counts.
 # domain: generic
-# weight: 7
+# weight: 5
 # sizes: num_rows = 1 5 71 128
 # - values: int[num_rows, 32] uniform(0, 50); rows
 # - running: int[num_rows, 32] zeros; sums of the entries up to each one
