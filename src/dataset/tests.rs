@@ -263,11 +263,13 @@ fn launches_are_counted_where_there_is_ptx() {
     assert!(without.iter().all(|perf| perf.as_object().is_some_and(|perf| perf.values().all(|v| v.is_null()))));
     let rows = made(true);
     assert_eq!((rows.len(), without.len()), (10, 10));
+    let mut wide = 0;
     for perf in rows {
         let number = |name: &str| perf[name].as_f64().unwrap_or_else(|| panic!("{name}: {perf:#}"));
         // Every thread runs, 32 of them a warp, and each array is somewhere written.
         let warps = (number("threads") / 32.0).ceil();
-        assert!(number("threads") >= 64.0 && number("warp_insts") >= 3.0 * warps, "{perf:#}");
+        assert!(number("threads") >= 1.0 && number("warp_insts") >= 3.0 * warps, "{perf:#}");
+        wide += usize::from(number("threads") >= 64.0);
         assert!(number("active_lanes") > 0.0 && number("active_lanes") <= 32.0, "{perf:#}");
         assert!(number("sectors") >= 1.0 && number("dram_bytes") >= 32.0, "{perf:#}");
         assert!(number("registers_at_least") <= number("registers_at_most"), "{perf:#}");
@@ -277,6 +279,8 @@ fn launches_are_counted_where_there_is_ptx() {
             assert!(matches!(both, (None, None)) || both.0 > Some(0.0) && both.1 >= Some(1.0) && both.1 <= Some(64.0));
         }
     }
+    // A few algorithms have a thread for a document or a tree; most launch more than two warps.
+    assert!(wide >= 8, "{wide} of 10");
 }
 
 /// A large set takes programs that are more alike: else there would not be enough.

@@ -95,6 +95,7 @@ pub fn size(draft: &Draft, function: Option<&Built>, size: &str) -> Option<Strin
         return match size {
             "half" | "half_width" => Some("elements on each side of the middle one".to_string()),
             "res" => Some("cells along each axis".to_string()),
+            "chunk" => Some("elements of a chunk".to_string()),
             axis if words::is_axis(axis) => of_grid(draft, axis),
             things if things.len() > 3 && things.ends_with('s') => Some(format!("number of {things}")),
             _ => None,
