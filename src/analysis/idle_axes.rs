@@ -4,7 +4,7 @@
 
 use super::order::{has_atomics, prints};
 use super::written::{Touched, read, written};
-use crate::ir::{FuncId, Module, Op};
+use crate::ir::{FuncId, Module, Op, Phase};
 use crate::types::MAX_DIMS;
 
 /// Coordinates that a kernel does not ask for: threads that differ in nothing else leave in memory
@@ -20,7 +20,9 @@ impl IdleAxes {
     /// None: there are none, or the number of threads shows.
     pub fn of(module: &Module, kernel: FuncId) -> Option<IdleAxes> {
         let mut idle = [true; MAX_DIMS];
-        let mut counted = has_atomics(module, kernel) || prints(module, kernel);
+        // Other entries use arrays of adjoints that come with those of the arguments.
+        let forward = module.functions[kernel].phase == Phase::Forward;
+        let mut counted = !forward || has_atomics(module, kernel) || prints(module, kernel);
         for id in module.reached_from(kernel) {
             let function = &module.functions[id];
             function.walk(function.entry, &mut |_, inst| {
@@ -47,8 +49,12 @@ mod tests {
     use crate::ir::parse;
 
     fn idle(body: &str) -> Option<[bool; MAX_DIMS]> {
+        of_phase("", body)
+    }
+
+    fn of_phase(phase: &str, body: &str) -> Option<[bool; MAX_DIMS]> {
         let text = format!(
-            "kernel @k(%a: array(dtype=int32), %b: array(dtype=int32)) rank 3 {{\n  %i: int32 = thread_index 1\n{body}  return\n}}\n"
+            "kernel @k(%a: array(dtype=int32), %b: array(dtype=int32)) rank 3{phase} {{\n  %i: int32 = thread_index 1\n{body}  return\n}}\n"
         );
         let module = parse::parse(&text).unwrap_or_else(|error| panic!("{error:?}"));
         IdleAxes::of(&module, module.find("k").expect("the kernel")).map(|found| found.idle)
@@ -71,5 +77,7 @@ mod tests {
         for body in [number, again, gradient, atomic] {
             assert_eq!(idle(body), None, "{body}");
         }
+        let copies = "  %v: int32 = load %a[%i]\n  store %b[%i], %v\n";
+        assert_eq!(of_phase(" source \"k\" backward", copies), None);
     }
 }
