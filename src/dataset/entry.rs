@@ -85,6 +85,7 @@ fn kind(given: &Given) -> &'static str {
         Given::Count(_) => "count",
         Given::Int(_) | Given::Bool(_) | Given::Float(_) => "value",
         Given::Struct(_) => "struct",
+        Given::Engine { kind, .. } => kind.word(),
     }
 }
 
@@ -118,6 +119,11 @@ fn value(sizes: &[u32], given: &Given) -> Option<Value> {
         Given::Struct(fields) => {
             let field = |(name, given): &(String, Given)| (name.clone(), value(sizes, given).unwrap_or_default());
             Some(Value::Object(fields.iter().map(field).collect()))
+        }
+        // Arrays by their names.
+        Given::Engine { parts, .. } => {
+            let part = |part: &Param| value(sizes, &part.given).unwrap_or_else(|| json!(part.name));
+            Some(Value::Object(parts.iter().map(|(field, one)| (field.to_string(), part(one))).collect()))
         }
     }
 }

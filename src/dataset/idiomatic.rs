@@ -91,7 +91,7 @@ fn is_small(plan: &Plan) -> bool {
         match given {
             Given::Int(n) => n.unsigned_abs() < 1 << 28,
             Given::Struct(fields) => fields.iter().all(|(_, field)| is_small(field)),
-            Given::Array { .. } | Given::Float(_) | Given::Bool(_) | Given::Count(_) => true,
+            Given::Array { .. } | Given::Engine { .. } | Given::Float(_) | Given::Bool(_) | Given::Count(_) => true,
         }
     }
     let is_large = |text: &str| text.parse::<i64>().is_ok_and(|n| n.unsigned_abs() >= 1 << 28);
@@ -251,7 +251,7 @@ impl Host<'_> {
                     return Some(number.clone());
                 }
                 match &param.given {
-                    Given::Array { .. } => return None,
+                    Given::Array { .. } | Given::Engine { .. } => return None,
                     Given::Count(extent) => return Some(self.extent(*extent)),
                     Given::Struct(fields) if fields.iter().any(|(_, field)| matches!(field, Given::Array { .. })) => {
                         return None;

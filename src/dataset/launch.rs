@@ -77,18 +77,30 @@ pub fn contents<'a>(plan: &Plan, steps: impl IntoIterator<Item = &'a Step>, valu
     let count = plan.recorded.len().max(1) as u64;
     let mut out = plan.recorded.get((seed % count) as usize).cloned().unwrap_or_default();
     for step in steps {
-        for Param { name, ty, given } in &step.params {
-            if let Given::Array { shape, content } = given {
-                let array = step.array_of(name);
-                if !out.contains_key(array) {
-                    let mut random = Random::new(seed, mix(array.bytes().map(u64::from)));
-                    let count: u64 = shape.iter().map(|extent| u64::from(extent.of(values))).product();
-                    out.insert(array.to_string(), fill(*content, count, ty, values, &mut random));
-                }
+        for (array, Param { ty, given, .. }) in arrays(step) {
+            if let Given::Array { shape, content } = given
+                && !out.contains_key(array)
+            {
+                let mut random = Random::new(seed, mix(array.bytes().map(u64::from)));
+                let count: u64 = shape.iter().map(|extent| u64::from(extent.of(values))).product();
+                out.insert(array.to_string(), fill(*content, count, ty, values, &mut random));
             }
         }
     }
     out
+}
+
+/// The parameters of a launch with the arrays that they get, and the parts of its engines.
+fn arrays(step: &Step) -> impl Iterator<Item = (&str, &Param)> {
+    step.params.iter().flat_map(|param| {
+        let parts: &[(&str, Param)] = match &param.given {
+            Given::Engine { parts, .. } => parts,
+            _ => &[],
+        };
+        [(step.array_of(&param.name), param)]
+            .into_iter()
+            .chain(parts.iter().map(|(_, part)| (part.name.as_str(), part)))
+    })
 }
 
 /// Notes what a launch left in its arrays. Structs are one list per field, one after the other.
@@ -140,9 +152,28 @@ fn argument(step: &Step, param: &Param, size: &Size, contents: &Contents) -> Arg
             let data = Some(Stored { key: param.name.clone(), source: Source::Fill(fill) });
             ArgumentKind::Array(ArrayArgument { shape: Some(shape), data, ..ArrayArgument::default() })
         }
+        Given::Engine { kind, parts } => {
+            let fields = parts
+                .iter()
+                .map(|(field, part)| Argument { name: field.to_string(), ..part_of(step, part, size, contents) });
+            ArgumentKind::Engine { kind: *kind, fields: fields.collect(), file: None }
+        }
         given => value(given, size),
     };
     Argument { name: param.name.clone(), kind }
+}
+
+/// A part of an engine; an array that the kernel gets too is the same in both.
+fn part_of(step: &Step, part: &Param, size: &Size, contents: &Contents) -> Argument {
+    let mut out = argument(step, part, size, contents);
+    let is_same =
+        |other: &&Param| matches!(other.given, Given::Array { .. }) && step.array_of(&other.name) == part.name;
+    if let ArgumentKind::Array(array) = &mut out.kind
+        && let Some(other) = step.params.iter().find(is_same)
+    {
+        array.data = Some(Stored { key: other.name.clone(), source: Source::Alias(other.name.clone()) });
+    }
+    out
 }
 
 fn value(given: &Given, size: &Size) -> ArgumentKind {
@@ -163,7 +194,7 @@ fn value(given: &Given, size: &Size) -> ArgumentKind {
                 fields.iter().map(|(name, given)| Argument { name: name.clone(), kind: value(given, size) }).collect();
             ArgumentKind::Struct { name: None, fields }
         }
-        Given::Array { .. } => one(Number::Int(0)),
+        Given::Array { .. } | Given::Engine { .. } => one(Number::Int(0)),
     }
 }
 
@@ -282,6 +313,10 @@ fn fill(content: Content, elements: u64, annotation: &str, values: &[u32], rando
             let turn = u64::from(extent.of(values)).max(1);
             let of = |n: u64| (0..components).map(move |c| Number::Int(((n + c) % turn).into()));
             (0..elements).flat_map(of).collect()
+        }
+        Content::Strip(extent) => {
+            let turn = u64::from(extent.of(values)).max(1);
+            (0..count).map(|n| Number::Int(((n / 3 + n % 3) % turn).into())).collect()
         }
     }
 }

@@ -2,6 +2,7 @@
 //! launched one after the other, at any of three sizes.
 
 use super::launch::Contents;
+use crate::engines::Kind;
 
 /// A program and the launches that make sense for it.
 #[derive(Clone, Debug, Default)]
@@ -115,6 +116,12 @@ pub enum Given {
     Bool(bool),
     Count(Extent),
     Struct(Vec<(String, Given)>),
+    /// One that is built for the launch: its fields in launch files, with arrays of the program, by
+    /// their names, and numbers.
+    Engine {
+        kind: Kind,
+        parts: Vec<(&'static str, Param)>,
+    },
 }
 
 /// The contents of an array before the first launch.
@@ -149,6 +156,8 @@ pub enum Content {
     Tree,
     /// Component c of element n is n + c, modulo the extent: neighbours in a ring, all different.
     Ring(Extent),
+    /// Corners of triangles, three for each: triangle n has n, n + 1 and n + 2, modulo the extent.
+    Strip(Extent),
 }
 
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use std::fmt::Write;
 
 use super::artefacts::Compiled;
 use super::launch;
-use super::plan::Plan;
+use super::plan::{Given, Plan};
 use super::verify::Launched;
 use crate::abi::{self, LaunchBounds};
 use crate::run::args::elements::{Leaf, leaves};
@@ -64,6 +64,10 @@ pub fn source(compiled: &Compiled, cuda: &str, plan: &Plan, launched: &[Launched
         for (((&ty, &offset), (declaration, name)), param) in types.iter().zip(&offsets).zip(declared).zip(&step.params)
         {
             let name = local(name);
+            if let Given::Engine { .. } = param.given {
+                // Its id leads to memory of this process.
+                return None;
+            }
             if let Type::Array(_) = ty {
                 let array = own.next()?;
                 let shared = step.array_of(&param.name);

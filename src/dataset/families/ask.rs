@@ -5,6 +5,7 @@ use super::forms::{Form, STEPS};
 use super::library::{Kind, Role};
 use super::program::{Built, Draft};
 use super::{facts, print, words};
+use crate::engines::Kind as Engine;
 
 /// In how many ways a task is put.
 pub const WORDINGS: usize = 8;
@@ -56,7 +57,9 @@ pub fn tasks(draft: &Draft, meanings: &[String]) -> [String; 3] {
 fn data(draft: &Draft, kernels: &[&Built]) -> Vec<String> {
     let mut out = Vec::new();
     let is_fixed = |role: &Role| draft.constants.contains(&role.name) || draft.bundled.contains(&role.name);
-    let is_taken = |role: &Role| kernels.iter().any(|kernel| kernel.params.contains(&role.name));
+    let held = draft.held();
+    let is_taken =
+        |role: &Role| held.contains(&role.name) || kernels.iter().any(|kernel| kernel.params.contains(&role.name));
     for role in draft.roles.iter().filter(|role| is_fixed(role) || is_taken(role)) {
         let ty = element(draft, &role.ty);
         let about = if role.about.is_empty() { String::new() } else { format!(", {}", role.about) };
@@ -64,6 +67,12 @@ fn data(draft: &Draft, kernels: &[&Built]) -> Vec<String> {
             Some(dims) => format!("`{}`: {ty}[{}]{about}", role.name, dims.join(", ")),
             None if draft.constants.contains(&role.name) => {
                 format!("`{}`: constant {ty}, {}{about}", role.name, role.content)
+            }
+            None if let Some(kind) = role.engine() => {
+                let arrays = role.parts().filter(|part| draft.role(part).is_some_and(Role::is_array));
+                let arrays = arrays.map(|part| format!("`{part}`")).collect::<Vec<_>>().join(" and ");
+                let id = if kind == Engine::Texture { "" } else { "uint64, id of " };
+                format!("`{}`: {id}{} of {arrays}{about}", role.name, kind.name())
             }
             None => format!("`{}`: {ty}{about}", role.name),
         });

@@ -39,7 +39,9 @@ pub fn batch(draft: &mut Draft, random: &mut Random) {
     // What has worlds of its own gets no further ones.
     let has_own = NAMES.iter().any(|(count, ..)| draft.sizes.iter().any(|size| size.name == *count));
     let has_word = ["world", "env", "system", "batch"].iter().any(|word| taken(word));
-    if !fits || has_own || taken(count) || taken(index) || has_word {
+    // One engine is not many.
+    let has_engine = draft.roles.iter().any(|role| role.engine().is_some());
+    if !fits || has_engine || has_own || taken(count) || taken(index) || has_word {
         return;
     }
     let is_written =

@@ -23,7 +23,19 @@ const WIDE: [(&str, &str); 9] = [
 ];
 
 /// Words of functions that give or take single precision alone.
-const SINGLE: [&str; 6] = ["wp.rand", "noise(", "wp.sample_", "wp.tile_", "spatial", "dtype="];
+const SINGLE: [&str; 11] = [
+    "wp.rand",
+    "noise(",
+    "wp.sample_",
+    "wp.tile_",
+    "spatial",
+    "dtype=",
+    "wp.mesh_",
+    "wp.bvh_",
+    "wp.hash_grid_",
+    "wp.volume_",
+    "wp.texture_",
+];
 
 /// The type of single precision that a type represents in double precision; itself for others.
 pub fn narrow(ty: &str) -> &str {

@@ -64,7 +64,7 @@ impl Form {
         if steps_again(draft) && random.chance(50) {
             return Form::Steps;
         }
-        if has_plain_gradient(draft) && random.chance(25) {
+        if has_plain_gradient(draft) && random.chance(45) {
             return Form::Tape;
         }
         let others = [Form::Function, Form::Arguments, Form::Class, Form::Graph];
@@ -125,7 +125,9 @@ pub fn swapped(draft: &Draft) -> Vec<(String, String)> {
         let takes = kernels(draft).filter(|function| function.params.iter().any(|param| param == name));
         takes.map(|function| facts::usage(draft, function, name)).collect::<Vec<Usage>>()
     };
-    let is_state = |role: &Role| !role.is_unordered();
+    // An engine is of one array.
+    let held = draft.held();
+    let is_state = |role: &Role| !role.is_unordered() && !held.contains(&role.name);
     let is_set = |name: &str| {
         let usages = usages(name);
         !usages.is_empty() && usages[0] == Usage::Output && !usages.contains(&Usage::InPlace)
@@ -175,7 +177,8 @@ pub fn swapped(draft: &Draft) -> Vec<(String, String)> {
 
 /// Whether its gradient is that of one launch, from arrays to arrays.
 fn has_plain_gradient(draft: &Draft) -> bool {
-    const LEFT_OUT: [&str; 6] = ["atomic_", "while ", "break", "continue", "wp.rand", "wp.tile_"];
+    const LEFT_OUT: [&str; 8] =
+        ["atomic_", "while ", "break", "continue", "wp.rand", "wp.tile_", "wp.bvh_query", "wp.hash_grid_query"];
     let [run] = draft.runs.as_slice() else { return false };
     let Some(kernel) = kernels(draft).find(|function| function.name == run.kernel) else { return false };
     let lines = draft.functions.iter().filter(|function| function.kind != Kind::Reference).flat_map(|f| &f.body);

@@ -1,12 +1,16 @@
 //! How is a program launched and checked from Python? The references, and `main`: data, launches in
 //! order, comparison.
 
+use std::collections::HashSet;
+
 use super::facts::Usage;
+use super::forms::Form;
 use super::library::{Kind, Role};
 use super::program::{Built, Draft, Run, Sections};
 use super::{code, dialect, facts, forms, print};
 use crate::dataset::launch::TILE_THREADS;
 use crate::dataset::reference::{LEAST_SCALE, OF_SCALE, RELATIVE};
+use crate::engines::Kind as Engine;
 
 /// A function that compares an array with what is expected in it.
 const CHECK: [&str; 7] = [
@@ -82,6 +86,25 @@ pub fn expected_name(draft: &Draft, name: &str) -> String {
     if draft.style.host.is_multiple_of(2) { format!("{name}_expected") } else { format!("expected_{name}") }
 }
 
+/// The fields of an engine in launch files, in the order of the library.
+pub fn fields(kind: Engine) -> &'static [&'static str] {
+    match kind {
+        Engine::Mesh => &["points", "indices"],
+        Engine::Bvh => &["lowers", "uppers"],
+        Engine::HashGrid => &["points", "width", "dim"],
+        Engine::Volume => &["data", "voxel_size"],
+        Engine::Texture => &["data"],
+    }
+}
+
+/// The statement that lets an engine follow its arrays.
+fn rebuilt(role: &Role) -> String {
+    match (role.engine(), role.parts().collect::<Vec<_>>().as_slice()) {
+        (Some(Engine::HashGrid), [points, width, ..]) => format!("{}.build({points}, {width})", role.name),
+        _ => format!("{}.refit()", role.name),
+    }
+}
+
 struct Main<'a> {
     draft: &'a Draft,
     lines: Vec<String>,
@@ -131,7 +154,8 @@ impl Main<'_> {
             .map(|size| format!("{} = {}", size.name, size.host))
             .collect();
         self.lines.extend(sizes);
-        let numbers = draft.roles.iter().filter(|role| !role.is_array() && !draft.constants.contains(&role.name));
+        let is_number = |role: &Role| !role.is_array() && role.engine().is_none();
+        let numbers = draft.roles.iter().filter(|role| is_number(role) && !draft.constants.contains(&role.name));
         for role in numbers {
             // Launches that say the number themselves need no name for it.
             let is_said = |run: &Run| run.bound.iter().any(|(name, _)| *name == role.name);
@@ -189,19 +213,66 @@ impl Main<'_> {
                 _ => self.line(format!("{name} = wp.array({}, dtype={ty})", self.host(name))),
             }
         }
+        self.engines();
+    }
+
+    /// What is built of the arrays.
+    fn engines(&mut self) {
+        let draft = self.draft;
+        for role in &draft.roles {
+            let Some(kind) = role.engine().filter(|_| self.is_passed(&role.name)) else { continue };
+            let (name, parts) = (&role.name, role.parts().collect::<Vec<_>>());
+            match (kind, parts.as_slice()) {
+                (Engine::Mesh, [points, indices]) => {
+                    self.line(format!("{name} = wp.Mesh(points={points}, indices={indices})"))
+                }
+                (Engine::Bvh, [lowers, uppers]) => self.line(format!("{name} = wp.Bvh({lowers}, {uppers})")),
+                (Engine::HashGrid, [_, _, dim]) => {
+                    self.line(format!("{name} = wp.HashGrid({})", dim.replace(' ', ", ")));
+                    self.line(rebuilt(role));
+                }
+                (Engine::Volume, [data, size]) => {
+                    let data = self.host(data);
+                    self.line(format!("{name} = wp.Volume.load_from_numpy({data}, voxel_size={size}, bg_value=0.0)"));
+                }
+                (Engine::Texture, [data]) => {
+                    let data = self.host(data);
+                    self.line(format!("{name} = wp.Texture2D({data})"));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn launches(&mut self) {
         self.line("");
         let draft = self.draft;
+        // Arrays that were written since the engines of them were built.
+        let mut moved: HashSet<String> = HashSet::new();
+        if matches!(draft.form, Form::Steps | Form::Swap) {
+            let kernels = draft.functions.iter().filter(|function| function.kind == Kind::Kernel);
+            moved.extend(kernels.flat_map(|function| function.written.iter().cloned()));
+        }
         for run in &draft.runs {
             let Some(function) = draft.functions.iter().find(|function| function.name == run.kernel) else { continue };
-            let value =
-                |name: &String| run.bound.iter().find(|(from, _)| from == name).map_or(name, |(_, to)| to).clone();
+            let value = |name: &String| match draft.role(name).and_then(Role::engine) {
+                Some(Engine::Texture) | None => {
+                    run.bound.iter().find(|(from, _)| from == name).map_or(name, |(_, to)| to).clone()
+                }
+                Some(_) => format!("{name}.id"),
+            };
             let dim = match function.dims.as_slice() {
                 [one] => one.clone(),
                 list => format!("({})", list.join(", ")),
             };
+            let asked =
+                draft.roles.iter().filter(|role| role.engine().is_some() && function.params.contains(&role.name));
+            let stale: Vec<&Role> = asked.filter(|role| role.parts().any(|part| moved.contains(part))).collect();
+            for role in stale {
+                self.line(rebuilt(role));
+                role.parts().for_each(|part| _ = moved.remove(part));
+            }
+            moved.extend(function.written.iter().map(value));
             // What a kernel reads is an input, whatever else happens to it.
             let is_output = |name: &&String| facts::usage(draft, function, name) == Usage::Output;
             let outputs = function.params.iter().rev().take_while(is_output).count();
@@ -385,6 +456,10 @@ fn content(role: &Role, name: &str) -> Vec<String> {
             [many, few] => one(format!("((np.arange({many})[:, None] + np.arange({few})) % {}).astype({ty})", at(0))),
             _ => one(format!("(np.arange({shape}) % {}).astype({ty})", at(0))),
         },
+        "strip" => {
+            let count = rows.first().map_or("1", |dim| dim.strip_prefix("3 * ").unwrap_or(dim));
+            one(format!("((np.arange({count})[:, None] + np.arange(3)) % {}).astype({ty}).flatten()", at(0)))
+        }
         "range" => one(format!("np.arange({shape}, dtype={ty})")),
         "tree" => one(format!("np.maximum(np.arange({shape}) - rng.integers(1, 4, size={shape}), -1).astype({ty})")),
         "permutation" => one(format!("rng.permutation({shape}).astype({ty})")),

@@ -12,6 +12,7 @@
 //! # sizes: n = 1 7 71 1024       names of numbers: at three scales, and in the host program
 //! # - u: float[ny, nx] uniform(0, 1); temperature [K]       an array, its content, and what it is
 //! # - dt: float = 0.1; time step [s]                        a number
+//! # - grid: hash_grid(x, h); grid of the particles          an engine, of arrays and numbers
 //! # run: step, step(u=v, v=u, lag=2)     the launches, where they are not the kernels in order: with another array or number
 //!
 //! @kernel[ny, nx] stencil        a kernel, its extents, and the kinds of algorithm it belongs to
@@ -40,6 +41,7 @@ use std::sync::OnceLock;
 
 use crate::dataset::plan::{Content, Extent, Symbol};
 use crate::dataset::splits::SPLITS;
+use crate::engines::Kind as Engine;
 
 /// An algorithm, or a small kernel that goes with others.
 #[derive(Debug)]
@@ -82,15 +84,15 @@ pub struct Size {
     pub host: u32,
 }
 
-/// An array or a number of a program, and what it means.
+/// An array, a number or an engine of a program, and what it means.
 #[derive(Clone, Debug)]
 pub struct Role {
     pub name: String,
-    /// Of an element: float, int, vec3, ...
+    /// Of an element: float, int, vec3, ...; an engine's kind: mesh, hash_grid, ...
     pub ty: String,
     /// The extents of an array; None: a number.
     pub dims: Option<Vec<String>>,
-    /// What an array holds, or the number.
+    /// What an array holds, the number, or what an engine is made of.
     pub content: String,
     /// What it is, with its unit.
     pub about: String,
@@ -306,6 +308,11 @@ fn role(text: &'static str) -> Option<Role> {
     let (declared, about) = text.split_once(';').unwrap_or((text, ""));
     let (name, rest) = declared.split_once(':')?;
     let (name, rest, about) = (name.trim().to_string(), rest.trim(), about.trim().to_string());
+    if let Some((ty, parts)) = rest.strip_suffix(')').and_then(|rest| rest.split_once('('))
+        && Engine::ALL.iter().any(|kind| kind.word() == ty)
+    {
+        return Some(Role { name, ty: ty.to_string(), dims: None, content: parts.to_string(), about });
+    }
     if let Some((ty, value)) = rest.split_once('=') {
         let (ty, content) = (ty.trim().to_string(), value.trim().to_string());
         return Some(Role { name, ty, dims: None, content, about });
@@ -319,6 +326,16 @@ fn role(text: &'static str) -> Option<Role> {
 impl Role {
     pub fn is_array(&self) -> bool {
         self.dims.is_some()
+    }
+
+    /// Whether it is a mesh, a hash grid or the like.
+    pub fn engine(&self) -> Option<Engine> {
+        Engine::ALL.into_iter().find(|kind| kind.word() == self.ty)
+    }
+
+    /// The arrays and numbers that an engine is made of, in the order of its fields.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.content.split(',').map(str::trim)
     }
 
     /// The word of what an array holds, and what is in brackets behind it.
@@ -349,6 +366,7 @@ impl Role {
             "maybe" => Content::Maybe(bound()),
             "rows" => Content::Rows(bound()),
             "ring" => Content::Ring(bound()),
+            "strip" => Content::Strip(bound()),
             "range" => Content::Range,
             "permutation" => Content::Permutation,
             "tree" => Content::Tree,

@@ -5,6 +5,7 @@ use super::facts::Usage;
 use super::library::Kind;
 use super::program::{Built, Draft};
 use super::{code, dialect, facts, host, vary, words};
+use crate::engines::Kind as Engine;
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;
@@ -126,6 +127,11 @@ pub fn annotation(draft: &Draft, name: &str, plain: bool) -> String {
         return class(draft);
     }
     let Some(role) = draft.role(name) else { return element(draft, "int") };
+    match role.engine() {
+        Some(Engine::Texture) => return "wp.Texture2D".to_string(),
+        Some(_) => return "wp.uint64".to_string(),
+        None => {}
+    }
     let ty = element(draft, &role.ty);
     let Some(dims) = &role.dims else { return ty };
     let class = if dims.len() == 1 { "array".to_string() } else { format!("array{}d", dims.len()) };

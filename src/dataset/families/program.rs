@@ -528,14 +528,22 @@ impl Draft {
         self.roles.iter().find(|role| role.name == name)
     }
 
+    /// What engines are made of.
+    pub fn held(&self) -> HashSet<String> {
+        let engines = self.roles.iter().filter(|role| role.engine().is_some());
+        engines.flat_map(Role::parts).map(str::to_string).collect()
+    }
+
     /// Arrays of two dimensions may lie as one.
     fn flatten(&mut self, random: &mut Random) {
         if !random.chance(FLAT) {
             return;
         }
+        let held = self.held();
         for role in &mut self.roles {
             let Some(dims) = role.dims.clone().filter(|dims| dims.len() > 1) else { continue };
             let is_bound = self.runs.iter().flat_map(|run| &run.bound).any(|(a, b)| *a == role.name || *b == role.name);
+            let is_bound = is_bound || held.contains(&role.name);
             let is_factor = |dim: &String| !dim.contains(['+', '*', '-', ' ']);
             if is_bound || !dims.iter().all(is_factor) || role.content.starts_with("ring") {
                 continue;
@@ -558,7 +566,8 @@ impl Draft {
             self.functions.iter().filter(of_kind).any(|f| f.body.iter().any(|line| code::mentions(line, name)))
         };
         let is_plain = |role: &&Role| {
-            !role.is_array() && role.name.starts_with(|c: char| c.is_lowercase()) && is_used(&role.name, Kind::Kernel)
+            let is_number = !role.is_array() && role.engine().is_none();
+            is_number && role.name.starts_with(|c: char| c.is_lowercase()) && is_used(&role.name, Kind::Kernel)
         };
         let names: Vec<String> = self.roles.iter().filter(is_plain).map(|role| role.name.clone()).collect();
         let bound: HashSet<&str> =
@@ -684,7 +693,8 @@ impl Draft {
             let has = |name: &str| function.body.iter().any(|line| code::mentions(line, name));
             let mut list: Vec<(usize, String)> = Vec::new();
             for role in self.roles.iter().filter(|role| has(&role.name) && !self.constants.contains(&role.name)) {
-                let group = match (role.is_array(), facts::usage(self, function, &role.name)) {
+                let is_array = role.is_array() || role.engine().is_some();
+                let group = match (is_array, facts::usage(self, function, &role.name)) {
                     (true, Usage::Output) => [7, 7, 0, 7],
                     (true, Usage::InPlace) => [6, 6, 1, 6],
                     (true, Usage::Input) => [2, 4, 2, 3],
@@ -776,6 +786,18 @@ fn given(draft: &Draft, name: &str, symbols: &mut Vec<Symbol>) -> Given {
             let shape = dims.iter().map(|dim| extent(dim, symbols, &draft.sizes)).collect();
             let content: Content = role.filled(symbols, &draft.sizes);
             Given::Array { shape, content }
+        }
+        None if let Some(kind) = role.engine() => {
+            let mut parts: Vec<(&'static str, Param)> = Vec::new();
+            for (field, part) in host::fields(kind).iter().zip(role.parts()) {
+                let ty = draft.role(part).map_or(String::new(), |_| print::annotation(draft, part, true));
+                let given = match part.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>() {
+                    Ok(numbers) => Given::Float(numbers),
+                    Err(_) => given(draft, part, symbols),
+                };
+                parts.push((*field, Param { name: part.to_string(), ty, given }));
+            }
+            Given::Engine { kind, parts }
         }
         None if role.ty == "int" => Given::Int(role.content.parse().unwrap_or(0)),
         None => Given::Float(role.content.split_whitespace().filter_map(|number| number.parse().ok()).collect()),

@@ -295,3 +295,35 @@ fn translations_have_the_names_of_their_programs() {
     }
     assert!(told >= 12, "{told} families have a translation in other names");
 }
+
+/// As in real code, some six programs of a hundred ask a mesh, a hash grid or the like; launches
+/// before may write what it is made of, and it is built again then.
+#[test]
+fn engines_follow_their_arrays() {
+    let all: Vec<_> = families().iter().collect();
+    let asks = |plan: &crate::dataset::plan::Plan| {
+        let params = plan.steps.iter().flat_map(|step| &step.params);
+        params.into_iter().any(|param| matches!(param.given, Given::Engine { .. }))
+    };
+    let count = (0..1000).filter(|&number| asks(&sample(3, number, &all).plan)).count();
+    assert!((45..=80).contains(&count), "{count} of 1000 programs ask an engine");
+    for (name, mark) in [("box_tree_broad_phase", ".refit()"), ("hash_grid_grains", ".build(")] {
+        let family = find(name).expect("a family");
+        let texts: Vec<String> = (0..24).map(|number| sample(5, number, &[family]).plan.text).collect();
+        for text in &texts {
+            // Kernels are launched in turn: one that writes the arrays, and one that asks.
+            let lines = || text.lines().map(str::trim);
+            let launched = lines().filter(|line| line.starts_with("wp.launch(")).count();
+            let mut between = lines().skip_while(|line| !line.starts_with("wp.launch("));
+            let repeats = text.contains("for _ in range(num_steps)");
+            let follows = match name {
+                "hash_grid_grains" => {
+                    !repeats || lines().skip_while(|l| !l.starts_with("for _")).nth(1).is_some_and(|l| l.contains(mark))
+                }
+                _ => between.any(|line| line.contains(mark)),
+            };
+            assert!(launched >= 2 && follows, "{text}");
+        }
+        assert!(name != "hash_grid_grains" || texts.iter().any(|text| text.contains("num_steps")), "none repeats");
+    }
+}
