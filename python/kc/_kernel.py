@@ -325,7 +325,7 @@ def kernel(function=None, **options):
     """Makes a kernel of a function: ``@kc.kernel``."""
     if function is None:
         return lambda function: kernel(function, **options)
-    unknown = set(options) - {"enable_backward", "module", "strict"}
+    unknown = set(options) - {"enable_backward", "module", "module_options", "strict"}
     if unknown:
         raise TypeError(f"@kc.kernel has no option {', '.join(sorted(unknown))}")
     if not isinstance(function, types.FunctionType):
@@ -393,9 +393,11 @@ def overload(kernel, types=None):
 
 
 def _role(options) -> str:
-    if options.get("enable_backward") is False:
-        return "kernel(enable_backward=False)"
-    return "kernel"
+    said = ["enable_backward=False"] if options.get("enable_backward") is False else []
+    # Asked when the kernel is compiled: options of a module may come after its kernels.
+    if (options.get("module_options") or {}).get("fast_math"):
+        said.append('module_options={"fast_math": True}')
+    return f"kernel({', '.join(said)})" if said else "kernel"
 
 
 def func(function):

@@ -46,6 +46,40 @@ def test_options_switch_gradients_off(options):
         k.grad(1, np.ones(1, np.float32), np.zeros(1, np.float32), grads={"y": 1.0})
 
 
+def _exponential(**options):
+    @wp.kernel(**options)
+    def k(x: wp.array(dtype=float)):
+        i = wp.tid()
+        x[i] = wp.exp(x[i])
+
+    return k
+
+
+def test_gpu_code_approximates_where_a_module_says_so():
+    import sys
+
+    before, after = _exponential(), _exponential()
+    assert "__expf(" not in before.cuda
+    wp.set_module_options({"fast_math": True, "mode": "debug"})
+    try:
+        assert wp.get_module_options(sys.modules[__name__]) == {"fast_math": True, "mode": "debug"}
+        assert "__expf(" in after.cuda, "it is compiled when it is first asked for"
+        own = _exponential(module_options={"fast_math": False})
+        assert "__expf(" not in own.cuda, "its own options come first"
+        x = np.linspace(-2.0, 2.0, 9, dtype=np.float32)
+        exact, same = x.copy(), x.copy()
+        before(9, exact)
+        after(9, same)
+        assert exact.tobytes() == same.tobytes(), "the host stays exact"
+    finally:
+        wp.set_module_options({"fast_math": False})
+    assert "__expf(" in _exponential(module_options={"fast_math": True}).cuda
+    with pytest.raises(kc.ArgumentError, match="E0401"):
+        wp.set_module_options({"fast_math": "off"})
+    with pytest.raises(kc.ArgumentError, match="E0401"):
+        _exponential(module_options={"fast_math": 1})
+
+
 def test_overloads_of_functions_with_options():
     @wp.func(module="shared")
     def twice(x: float) -> float:

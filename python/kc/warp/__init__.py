@@ -19,7 +19,7 @@ from ._arrays import (
     array, array1d, array2d, array3d, array4d, clone, copy, empty, empty_like, from_numpy, full, full_like, indexedarray,
     indexedarray1d, indexedarray2d, indexedarray3d, indexedarray4d, ones, ones_like, zeros, zeros_like,
 )
-from ._decorators import func, func_native, kernel, struct
+from ._decorators import func, func_native, get_module_options, kernel, set_module_options, struct
 from ._config import LOG_DEBUG, LOG_ERROR, LOG_INFO, LOG_WARNING, config
 from ._devices import (
     Device, ScopedDevice, ScopedStream, ScopedTimer, Stream, get_cuda_device_count, get_cuda_devices, get_device, get_devices,
@@ -60,16 +60,6 @@ def init() -> None:
 def constant(value):
     """The value itself: kernels see what their names mean."""
     return value
-
-
-def set_module_options(options, module=None) -> None:
-    """Options of Warp's compiler, of which kc has none."""
-    if not isinstance(options, dict):
-        raise TypeError("set_module_options takes a dict")
-
-
-def get_module_options(module=None) -> dict:
-    return {}
 
 
 def transform_expand(t):

@@ -844,6 +844,7 @@ def get_module(name: Any) -> Any:
     """The module of that name."""
     ...
 def get_module_options(module: Any = ...) -> dict[str, Any]:
+    """What `set_module_options` was told of the caller's module, or of another one."""
     ...
 def get_preferred_device() -> Any:
     """As in Warp the first GPU, where there is one."""
@@ -938,7 +939,7 @@ def set_mempool_enabled(device: Any, enable: Any) -> None:
 def set_mempool_release_threshold(device: Any, threshold: Any) -> None:
     ...
 def set_module_options(options: Any, module: Any = ...) -> None:
-    """Options of Warp's compiler, of which kc has none."""
+    """Options of the caller's module, or of another one, for kernels that are not compiled yet. kc follows one: `fast_math`."""
     ...
 def set_stream(stream: Any, device: Any = ..., sync: Any = ...) -> None:
     ...

@@ -2,14 +2,42 @@
 
 from __future__ import annotations
 
+import collections
 import sys
 
 from .. import _kernel, _types
+from .._arguments import refuse
 
 #: Options that say how Warp compiles a kernel. They change no result, and kc has ways of its own.
 _HOW = {
     "cluster_dim", "cuda_max_registers", "enable_cuda_smem_spilling", "entry_point_abi", "grid_stride", "launch_bounds", "module", "name",
 }
+
+
+#: What `set_module_options` was told, by the name of the module. Of these, kc follows `fast_math`.
+_OF_MODULES = collections.defaultdict(dict)
+
+
+def set_module_options(options, module=None) -> None:
+    """Options of the caller's module, or of another one, for kernels that are not compiled yet. kc follows one: `fast_math`."""
+    if not isinstance(options, dict):
+        raise TypeError(f"set_module_options takes a dict, not a {type(options).__name__}")
+    _check(options)
+    _OF_MODULES[_module_name(module)].update(options)
+
+
+def get_module_options(module=None) -> dict:
+    """What `set_module_options` was told of the caller's module, or of another one."""
+    return dict(_OF_MODULES[_module_name(module)])
+
+
+def _module_name(module):
+    return sys._getframe(2).f_globals["__name__"] if module is None else module.__name__
+
+
+def _check(options):
+    if not isinstance(fast := options.get("fast_math", False), bool):
+        raise refuse("E0401", f"`fast_math` is True or False, not {fast!r}")
 
 
 def kernel(function=None, *, enable_backward=None, module_options=None, strict=False, **options):
@@ -18,11 +46,13 @@ def kernel(function=None, *, enable_backward=None, module_options=None, strict=F
         raise TypeError(f"@wp.kernel has no option {', '.join(sorted(unknown))}")
     if not isinstance(module_options, dict | None):
         raise TypeError(f"module_options of @wp.kernel is a dict, not a {type(module_options).__name__}")
+    _check(module_options or {})
     if enable_backward is None:
         enable_backward = (module_options or {}).get("enable_backward")
 
     def make(function):
-        made = _kernel.kernel(function, enable_backward=enable_backward, strict=strict)
+        options = collections.ChainMap(module_options or {}, _OF_MODULES[function.__module__])
+        made = _kernel.kernel(function, enable_backward=enable_backward, module_options=options, strict=strict)
         made._kc_kernel._kc_lenient = True
         return made
 
