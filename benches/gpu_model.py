@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long would launches take an NVIDIA GPU at least? Counted on the simulator, without a GPU, and scaled to the sizes of benches/gpu.py.
 
-    python3 benches/gpu_model.py [--kc target/release/kc] [--gpu H200] [--only NAME,..] [--json FILE]
+    python3 benches/gpu_model.py [--kc target/release/kc] [--gpu H200] [--only NAME,..] [--fast-math] [--json FILE]
 
 The kernels are those of `tests/suite/kernels.py`, `benches/kernels/tiles.py` and `benches/kernels/tiles_gpu.py` (products of 4096 x 4096). Each runs on `kc profile` in a small launch; what it asks of each part of the GPU grows with the work
 (shared memory, instructions, atomics), the data (DRAM) or the queues of atomics, by the factors in the table. The figure is the part that
@@ -98,7 +98,7 @@ def cases():
     yield of_rows("layer_norm", 32768, array("g", [1024]), array("h", [1024]), array("b", [rows, 1024], 0))
 
 
-def profiles(kc, case, folder):
+def profiles(kc, case, folder, more):
     """The entries of a launch with its gradient, forward first."""
     name, source, kernel, dim, block, arguments, *_ = case
     launch = {"format": 1, "id": name, "source": str(source), "kernel": kernel, "direction": "gradient", "dim": dim, "block_dim": block, "args": arguments}
@@ -106,7 +106,7 @@ def profiles(kc, case, folder):
     arguments[-1]["grad_fill"] = "random:9"
     path = folder / f"{name}.json"
     path.write_text(json.dumps(launch))
-    done = subprocess.run([kc, "profile", path, "--json", "--registers", "32", "--no-check", "races", "--no-check", "uninitialised"], capture_output=True, text=True)
+    done = subprocess.run([kc, "profile", path, "--json", "--registers", "32", "--no-check", "races", "--no-check", "uninitialised", *more], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{name}: {done.stderr[:2000]}")
     return json.loads(done.stdout)["kernels"]
@@ -130,6 +130,7 @@ def main():
     parser.add_argument("--kc", default="target/release/kc")
     parser.add_argument("--gpu", default="H200", choices=["H100", "H200"])
     parser.add_argument("--only", default="")
+    parser.add_argument("--fast-math", action="store_true", help="with the hardware's approximations")
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
     wanted, all_found = [name for name in options.only.split(",") if name], {}
@@ -141,7 +142,8 @@ def main():
             name, *_, work, data, queue = pair[0]
             if wanted and name not in wanted:
                 continue
-            runs = [profiles(options.kc, one, pathlib.Path(folder)) for one in pair[:2]]
+            more = ["--fast-math"] if options.fast_math else []
+            runs = [profiles(options.kc, one, pathlib.Path(folder), more) for one in pair[:2]]
             for n, entry in enumerate(["forward", "backward"]):
                 found, in_step = parts(runs[0][n], options.gpu, work, data, queue)
                 if len(pair) > 1:
