@@ -10,8 +10,11 @@ use crate::ir::*;
 /// How many values are looked at for one index.
 const MOST_VALUES: u32 = 64;
 
-/// How many calls are followed into functions without branches.
+/// How many calls are followed into functions.
 const MOST_CALLS: u32 = 2;
+
+/// A function with branches is looked at up to so many instructions.
+const MOST_BRANCHING: usize = 64;
 
 /// Whether an index of an access to `array`, which the instruction `at` makes, never counts from
 /// the end.
@@ -91,7 +94,7 @@ impl Inside<'_> {
         }
     }
 
-    /// What a function without branches returns for such arguments.
+    /// What a function with one `return` gives for such arguments.
     fn result(&mut self, callee: FuncId, arguments: &[Option<Bounds>], calls: u32) -> Option<Bounds> {
         let function = &self.module.functions[callee];
         let Op::Return(results) = &function.terminator(function.entry)?.op else { return None };
@@ -99,7 +102,10 @@ impl Inside<'_> {
         let branches =
             function.blocks[function.entry].insts.iter().any(|&id| !function.insts[id].op.blocks().is_empty());
         if branches {
-            return None;
+            let mut returns = 0;
+            function.walk(function.entry, &mut |_, inst| returns += usize::from(matches!(inst.op, Op::Return(_))));
+            let is_looked_at = returns == 1 && function.insts.len() <= MOST_BRANCHING;
+            return is_looked_at.then(|| Ranges::of_call(function, arguments).bounds(result)).flatten();
         }
         let known = |value: ValueId| {
             let n = function.params().iter().position(|&param| param == value)?;
@@ -118,6 +124,9 @@ mod tests {
         let text = format!(
             "func @limit(%x: int32, %most: int32) -> (int32) {{\n%c0: int32 = const 0\n%up: int32 = max %c0, %x\n\
              %down: int32 = min %up, %most\nreturn %down\n}}\n\
+             func @cyclic(%x: int32, %least: int32) -> (int32) {{\n%n: int32 = const 8\n%rest: int32 = rem %x, %n\n\
+             %below: bool = lt %rest, %least\n%in: int32 = if %below {{\n%up: int32 = add %rest, %n\nyield %up\n\
+             }} else {{\nyield %rest\n}}\nreturn %in\n}}\n\
              kernel @k(%a: array2d(dtype=int32), %b: array(dtype=int32), %x: int32) rank 1 {{\n\
              %c0: int32 = const 0\n%c1: int32 = const 1\n%c2: int32 = const 2\n%i: int32 = thread_index 0\n\
              %n: int32 = extent %a, 0\n%m: int32 = extent %b, 0\n%last: int32 = sub %n, %c1\n{body}\n\
@@ -138,10 +147,12 @@ mod tests {
         let up = "%up: int32 = add %i, %c1";
         assert!(is_known(&format!("{up}\n%r: int32 = min %up, %last")));
         assert!(is_known("%r: int32 = call @limit(%x, %last)"));
+        assert!(is_known("%r: int32 = call @cyclic(%x, %c0)"));
         // The extent of another array; one less than the last; what may be negative anyway.
         assert!(!is_known(&format!("{up}\n%end: int32 = sub %m, %c1\n%r: int32 = min %up, %end")));
         assert!(!is_known(&format!("{up}\n%end: int32 = sub %n, %c2\n%r: int32 = min %up, %end")));
         assert!(!is_known("%r: int32 = min %x, %last"));
+        assert!(!is_known("%r: int32 = call @cyclic(%x, %x)"));
         assert!(!is_known("%end: int32 = sub %m, %c1\n%r: int32 = call @limit(%x, %end)"));
     }
 }
