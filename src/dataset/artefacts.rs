@@ -223,7 +223,8 @@ pub fn whole_cuda(compiled: &Compiled) -> Result<String, Rejection> {
     let (readable, entries) = compiled.readable();
     let forward = entries.iter().map(|entry| entry.forward);
     let all: Vec<FuncId> = forward.chain(entries.iter().copied().flat_map(Entries::reverse)).collect();
-    let mut printer = cuda::Printer::new(readable, compiled.compiler.cuda_texts());
+    let module = cuda::tidied(readable);
+    let mut printer = cuda::Printer::new(&module, compiled.compiler.cuda_texts());
     let text = printer.emit(&all, &cuda_options());
     text.map_err(|e| Rejection::new("back end cuda", e.message.clone()))
 }
@@ -237,7 +238,8 @@ pub fn texts(compiled: &Compiled, emit: Emit, timings: &mut Timings) -> Result<T
     let reverse: Vec<FuncId> = entries.iter().copied().flat_map(Entries::reverse).collect();
     let mut out = Texts::default();
     if emit.cuda {
-        let mut printer = cuda::Printer::new(readable, compiler.cuda_texts());
+        let module = cuda::tidied(readable);
+        let mut printer = cuda::Printer::new(&module, compiler.cuda_texts());
         let mut print =
             |kernels: &[FuncId]| printer.emit(kernels, &cuda_options()).map_err(|e| refused("cuda", e.message.clone()));
         out.cuda_forward = Some(timings.time("cuda text", || print(&forward))?);

@@ -59,8 +59,6 @@ static __device__ int64 atomicAnd(int64 *p, int64 value) {
 
 static __device__ uint64 atomicSub(uint64 *p, uint64 value) { return atomicAdd(p, -value); }
 
-static __device__ float atomicSub(float *p, float value) { return atomicAdd(p, -value); }
-
 static __device__ float atomicMin(float *p, float value) {
     return atomic_update(p, [=](float old) { return fminf(old, value); });
 }
@@ -99,7 +97,7 @@ extern "C" __global__ void atomics_cuda_kernel_forward(
         uint64 old_12 = atomicSub(&u64[0], u64[i]);
         atomicMax(&u64[0], old_12);
         float f32_i = f32[i];
-        float old_13 = atomicSub(&f32[0], f32_i);
+        float old_13 = atomicAdd(&f32[0], -f32_i);
         float old_14 = atomicMin(&f32[0], old_13);
         float old_15 = atomicMax(&f32[0], f32_i);
         compare_and_swap(&f32[0], old_14, old_15);

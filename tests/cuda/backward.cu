@@ -64,11 +64,11 @@ static __device__ vec3 operator-(vec3 a, vec3 b) { return vec3{a.x - b.x, a.y - 
 
 static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * b.y, a.z * b.z}; }
 
+static __device__ vec3 operator-(vec3 a) { return vec3{-a.x, -a.y, -a.z}; }
+
 static __device__ vec3 atomicAdd(vec3 *p, vec3 value) {
     return vec3{atomicAdd(&p->x, value.x), atomicAdd(&p->y, value.y), atomicAdd(&p->z, value.z)};
 }
-
-static __device__ vec3 operator-(vec3 a) { return vec3{-a.x, -a.y, -a.z}; }
 
 // Gradient of `saxpy`: adds to the adjoints of what it reads, takes those of what it writes.
 // An array of adjoints that is null stands for the one behind its array.

@@ -97,7 +97,6 @@ struct mat25 { vec5 row[2]; };
 
 struct mat33 {
     vec3 row[3];
-    __device__ float &operator()(int i, int j) { return row[i][j]; }
     __device__ float operator()(int i, int j) const { return row[i][j]; }
 };
 
@@ -131,7 +130,7 @@ static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * 
 
 static __device__ bool operator==(vec3 a, vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
 
-static __device__ bool operator!=(vec3 a, vec3 b) { return !(a == b); }
+static __device__ bool operator!=(vec3 a, vec3 b) { return a.x != b.x || a.y != b.y || a.z != b.z; }
 
 static __device__ float component(vec4 v, int i) {
     if (i < 0) i += 4;
@@ -255,6 +254,14 @@ static __device__ vec3 atomicAdd(vec3 *p, vec3 value) {
     return vec3{atomicAdd(&p->x, value.x), atomicAdd(&p->y, value.y), atomicAdd(&p->z, value.z)};
 }
 
+static __device__ vec2d operator*(vec2d a, double b) { return vec2d{a.x * b, a.y * b}; }
+
+static __device__ mat22d operator*(mat22d a, double b) {
+    mat22d result;
+    for (int i = 0; i < 2; ++i) result.row[i] = a.row[i] * b;
+    return result;
+}
+
 static __device__ vec2d atomicAdd(vec2d *p, vec2d value) {
     return vec2d{atomicAdd(&p->x, value.x), atomicAdd(&p->y, value.y)};
 }
@@ -262,14 +269,6 @@ static __device__ vec2d atomicAdd(vec2d *p, vec2d value) {
 static __device__ mat22d atomicAdd(mat22d *p, mat22d value) {
     mat22d result;
     for (int i = 0; i < 2; ++i) result.row[i] = atomicAdd(&p->row[i], value.row[i]);
-    return result;
-}
-
-static __device__ vec2d operator*(vec2d a, double b) { return vec2d{a.x * b, a.y * b}; }
-
-static __device__ mat22d operator*(mat22d a, double b) {
-    mat22d result;
-    for (int i = 0; i < 2; ++i) result.row[i] = a.row[i] * b;
     return result;
 }
 
@@ -359,11 +358,10 @@ extern "C" __global__ void particles_cuda_kernel_forward(
         vec3 n = cross(p_2.velocity, p_2.position);
         vec3 mul_m_n = mul(m, n);
         p_2.velocity = mul_m_n;
-        float minus_mul_m_n_y = -mul_m_n.y;
-        p_2.position.x = minus_mul_m_n_y;
+        p_2.position.x = -mul_m_n.y;
         p_2.class_ += 1u;
         p[i] = p_2;
-        p[i].velocity.z = minus_mul_m_n_y;
+        p[i].velocity.z = -mul_m_n.y;
         float p_velocity_z = p[i].velocity.z;
         speed[i] = p_velocity_z;
         double d = (double)p_velocity_z;

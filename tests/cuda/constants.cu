@@ -25,13 +25,11 @@ template <typename T> struct array1 {
 
 struct vec5i {
     int c[5];
-    __device__ int &operator[](int i) { return c[i]; }
     __device__ int operator[](int i) const { return c[i]; }
 };
 
 struct vec5 {
     float c[5];
-    __device__ float &operator[](int i) { return c[i]; }
     __device__ float operator[](int i) const { return c[i]; }
 };
 

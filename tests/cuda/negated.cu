@@ -57,11 +57,9 @@ static __device__ bool operator==(vec3 a, vec3 b) { return a.x == b.x && a.y == 
 
 static __device__ bool operator==(float16 a, float16 b) { return (float)a == (float)b; }
 
-static __device__ bool operator==(vec4 a, vec4 b) {
-    return a.x == b.x && a.y == b.y && a.z == b.z && a.w == b.w;
+static __device__ bool operator!=(vec4 a, vec4 b) {
+    return a.x != b.x || a.y != b.y || a.z != b.z || a.w != b.w;
 }
-
-static __device__ bool operator!=(vec4 a, vec4 b) { return !(a == b); }
 
 static __device__ bool operator!=(bfloat16 a, bfloat16 b) { return (float)a != (float)b; }
 
@@ -89,7 +87,7 @@ extern "C" __global__ void unequal_cuda_kernel_forward(
         int i = (int)task;
         vec4 u = a[i];
         vec4 v = b[i];
-        out(i, 0) = u == v;
+        out(i, 0) = !(u != v);
         bfloat16 p = x[i];
         bfloat16 q = y[i];
         out(i, 1) = p == q;

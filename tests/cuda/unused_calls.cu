@@ -21,13 +21,11 @@ template <typename T> struct array1 {
 
 struct vec2 {
     float x, y;
-    __device__ float &operator[](int i) { return i == 0 ? x : y; }
     __device__ float operator[](int i) const { return i == 0 ? x : y; }
 };
 
 struct mat22 {
     vec2 row[2];
-    __device__ float &operator()(int i, int j) { return row[i][j]; }
     __device__ float operator()(int i, int j) const { return row[i][j]; }
 };
 

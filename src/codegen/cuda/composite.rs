@@ -209,8 +209,17 @@ pub fn unary(op: UnaryOp, ty: Type, a: Expr, structs: &StructTable, prelude: &mu
 
 /// `==` or `!=` over all components.
 pub fn compare(op: CompareOp, ty: Type, a: Expr, b: Expr, structs: &StructTable, prelude: &mut Prelude) -> Expr {
-    declare_equal(ty, structs, prelude);
     let name = type_name(ty, structs);
+    if let (CompareOp::Ne, Parts::Members(members), Some(Scalar::F32 | Scalar::F64)) = (op, parts(ty), ty.scalar_part())
+    {
+        prelude.ty(ty, structs);
+        let tests: Vec<String> = members.iter().map(|m| format!("a{m} != b{m}")).collect();
+        prelude.function(format!("bool operator!=({name} a, {name} b)"), |_| {
+            format!("{{ return {}; }}", tests.join(" || "))
+        });
+        return Expr::infix(Infix::Differs, a, b);
+    }
+    declare_equal(ty, structs, prelude);
     if op == CompareOp::Ne {
         prelude.function(format!("bool operator!=({name} a, {name} b)"), |_| "{ return !(a == b); }".to_string());
         return Expr::infix(Infix::Ne, a, b);
@@ -262,7 +271,8 @@ pub fn cast(from: Type, to: Type, a: Expr, structs: &StructTable, prelude: &mut 
 }
 
 /// The operator `v[i]` of a vector, quaternion or matrix, for an index inside the range.
-pub fn declare_subscript(ty: Type, prelude: &mut Prelude) {
+/// `assigned`: the component is a place.
+pub fn declare_subscript(ty: Type, assigned: bool, prelude: &mut Prelude) {
     let Some(s) = ty.scalar_part() else { return };
     let name = scalar_name(s);
     let body = if has_named_components(ty) {
@@ -276,18 +286,22 @@ pub fn declare_subscript(ty: Type, prelude: &mut Prelude) {
         "c[i]".to_string()
     };
     prelude.member(ty, format!("{name} operator[](int i) const {{ return {body}; }}"));
-    prelude.member(ty, format!("{name} &operator[](int i) {{ return {body}; }}"));
+    if assigned {
+        prelude.member(ty, format!("{name} &operator[](int i) {{ return {body}; }}"));
+    }
 }
 
 /// The operator `m(i, j)` of a matrix, for indices inside the range.
-pub fn declare_element(ty: Type, structs: &StructTable, prelude: &mut Prelude) {
+pub fn declare_element(ty: Type, assigned: bool, structs: &StructTable, prelude: &mut Prelude) {
     let Type::Mat(_, c, s) = ty else { return };
     let row = Type::Vec(c, s);
     prelude.ty(row, structs);
-    declare_subscript(row, prelude);
+    declare_subscript(row, assigned, prelude);
     let name = scalar_name(s);
     prelude.member(ty, format!("{name} operator()(int i, int j) const {{ return row[i][j]; }}"));
-    prelude.member(ty, format!("{name} &operator()(int i, int j) {{ return row[i][j]; }}"));
+    if assigned {
+        prelude.member(ty, format!("{name} &operator()(int i, int j) {{ return row[i][j]; }}"));
+    }
 }
 
 /// Declares `component(v, i)`: negative indices count from the end, outside the range it is 0.
@@ -296,7 +310,7 @@ pub fn declare_component(ty: Type, index: Scalar, structs: &StructTable, prelude
     let (n, part, member) = checked_parts(ty);
     prelude.ty(part, structs);
     if !matches!(ty, Type::Mat(..)) {
-        declare_subscript(ty, prelude);
+        declare_subscript(ty, false, prelude);
     }
     let (name, part, at) = (type_name(ty, structs), type_name(part, structs), index_type(index));
     let wrap = wrap_line(n);
@@ -310,7 +324,7 @@ pub fn declare_set_component(ty: Type, index: Scalar, structs: &StructTable, pre
     let (n, part, member) = checked_parts(ty);
     prelude.ty(part, structs);
     if !matches!(ty, Type::Mat(..)) {
-        declare_subscript(ty, prelude);
+        declare_subscript(ty, true, prelude);
     }
     let (name, part, at) = (type_name(ty, structs), type_name(part, structs), index_type(index));
     let wrap = wrap_line(n);
@@ -352,9 +366,9 @@ pub fn atomic_component(
     if let (Type::Vec(columns, s), [_, _]) = (part, indices) {
         at.push(("j", columns.into()));
         (part, member) = (Type::Scalar(s), "(i, j)");
-        declare_element(ty, structs, prelude);
+        declare_element(ty, true, structs, prelude);
     } else if !matches!(ty, Type::Mat(..)) {
-        declare_subscript(ty, prelude);
+        declare_subscript(ty, true, prelude);
     }
     let name = atomic(op, part, structs, prelude);
     let (owner, part) = (type_name(ty, structs), type_name(part, structs));

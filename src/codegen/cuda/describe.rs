@@ -3,6 +3,7 @@
 //! as [`LONGEST`] letters go, and else the operation alone.
 
 use super::TextContext;
+use super::dots;
 use super::types::{component, has_named_components, type_name};
 use super::vars::Variables;
 use crate::ids::IdMap;
@@ -67,6 +68,9 @@ impl<'a> Describer<'a> {
             Op::Insert(base, ..) => self.operand(*base, depth)?,
             Op::Call(callee, _) if self.result_name(*callee, n).is_some() => self.result_name(*callee, n)?,
             Op::Call(callee, args) if self.wrap == Some(*callee) => self.index(args, depth)?,
+            Op::Call(callee, args) if dots::NAMES.contains(&&*self.shared.module.functions[*callee].source_name) => {
+                self.dot_of(*args.first()?, *args.get(1)?, depth)?
+            }
             Op::Call(callee, args) => {
                 let name = self.shared.module.functions[*callee].source_name.trim_end_matches('_');
                 let words: Option<Vec<String>> = args.iter().map(|&arg| self.operand(arg, depth)).collect();
@@ -126,8 +130,7 @@ impl<'a> Describer<'a> {
         if matches!(op, BinaryOp::Add)
             && let Some((x, y)) = self.dot(value)
         {
-            let (x, y) = (self.operand(x, depth)?, self.operand(y, depth)?);
-            return first_short([format!("{x}_dot_{y}"), format!("{x}_sum"), format!("{y}_sum")]);
+            return self.dot_of(x, y, depth);
         }
         let constants = (self.constant(a), self.constant(b));
         if let (None, Some(c)) = &constants {
@@ -255,6 +258,11 @@ impl<'a> Describer<'a> {
         let first = words.first()?;
         let stem = first.strip_suffix("_x").filter(|stem| words.iter().all(|word| word.starts_with(*stem)));
         Some(stem.map_or(format!("{first}_etc"), str::to_string))
+    }
+
+    fn dot_of(&self, x: ValueId, y: ValueId, depth: u32) -> Option<String> {
+        let (x, y) = (self.operand(x, depth)?, self.operand(y, depth)?);
+        first_short([format!("{x}_dot_{y}"), format!("{x}_sum"), format!("{y}_sum")])
     }
 
     /// The operands of a sum over all components of a product of two vectors, each of them perhaps

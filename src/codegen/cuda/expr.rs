@@ -15,7 +15,8 @@ use super::types::{component, has_named_components, identifier, scalar_name, typ
 use super::wrapping;
 use crate::analysis::inside;
 use crate::ir::{
-    Access, Ask, AtomicOp, Const, Exchange, FuncId, Inst, Op, Part, Product, Step, ValueDef, ValueId, ViewIndex,
+    Access, Ask, AtomicOp, Const, Exchange, FuncId, Inst, Op, Part, Product, Step, UnaryOp, ValueDef, ValueId,
+    ViewIndex,
 };
 use crate::types::{ArrayType, Scalar, Type};
 
@@ -321,7 +322,7 @@ impl Translator<'_> {
         if let Some(n) = self.first_unchecked_step(ty, path)
             && part.scalar_part().is_some_and(|s| s.size() > 1)
         {
-            let owner = self.part(element, ty, &path[..n])?;
+            let owner = self.place_in(element, ty, &path[..n])?;
             let owner_type = self.type_after(ty, &path[..n]);
             let (mut scalars, mut args) = (Vec::new(), vec![owner]);
             for &step in &path[n..] {
@@ -335,17 +336,32 @@ impl Translator<'_> {
             args.push(self.typed_value(value)?);
             return Ok(Expr::call(name, args));
         }
-        let (place, ty) = (self.part(element, ty, path)?, part);
+        let (place, ty) = (self.place_in(element, ty, path)?, part);
         if ty.scalar_part().is_none_or(|s| s.size() == 1) {
             return Err(self.fault(inst, "an atomic operation on this type"));
+        }
+        let value = self.typed_value(value)?;
+        // CUDA subtracts no floats.
+        if op == AtomicOp::Sub && ty.scalar_part().is_some_and(|s| matches!(s, Scalar::F32 | Scalar::F64)) {
+            let name = composite::atomic(AtomicOp::Add, ty, self.structs(), self.prelude);
+            let negated = self.minus(ty, value);
+            return Ok(Expr::call(name, [Expr::prefix("&", place), negated]));
         }
         let by_warps = self.plain.as_ref().is_some_and(|(kernel, _)| kernel.one_place.contains(&self.at));
         let name = match by_warps {
             true => self.prelude.helper(Helper::WarpAdd),
             false => composite::atomic(op, ty, self.structs(), self.prelude),
         };
-        let value = self.typed_value(value)?;
         Ok(Expr::call(name, [Expr::prefix("&", place), value]))
+    }
+
+    /// `-value`, or `x` for `-x`.
+    fn minus(&mut self, ty: Type, value: Expr) -> Expr {
+        match (value, ty) {
+            (Expr::Prefix("-", positive), _) => *positive,
+            (value, Type::Scalar(s)) => scalar::unary(UnaryOp::Neg, s, value, self.prelude),
+            (value, _) => composite::unary(UnaryOp::Neg, ty, value, self.structs(), self.prelude),
+        }
     }
 
     /// A call that returns one value and takes nothing by reference.
@@ -511,13 +527,21 @@ impl Translator<'_> {
         if self.first_unchecked_step(ty, path).is_some() {
             return Err(self.fault(inst, "an atomic operation on a component chosen at run time"));
         }
-        let place = self.part(element, ty, path)?;
+        let place = self.place_in(element, ty, path)?;
         Ok((place, self.type_after(ty, path)))
     }
 
-    /// The part of a value that a path leads to. It is assignable when the value is and every step
-    /// is inside the range.
-    pub fn part(&mut self, mut e: Expr, mut ty: Type, path: &[Step]) -> Result<Expr, Fault> {
+    /// The part of a value that a path leads to.
+    fn part(&mut self, e: Expr, ty: Type, path: &[Step]) -> Result<Expr, Fault> {
+        self.follow(e, ty, path, false)
+    }
+
+    /// The same, to be assigned to: the value is assignable, and every step is inside the range.
+    fn place_in(&mut self, e: Expr, ty: Type, path: &[Step]) -> Result<Expr, Fault> {
+        self.follow(e, ty, path, true)
+    }
+
+    fn follow(&mut self, mut e: Expr, mut ty: Type, path: &[Step], assigned: bool) -> Result<Expr, Fault> {
         let structs = self.structs();
         let mut steps = path.iter().copied().peekable();
         while let Some(step) = steps.next() {
@@ -529,7 +553,7 @@ impl Translator<'_> {
                 && self.is_inside(Type::Vec(c, s), column)
             {
                 steps.next();
-                composite::declare_element(ty, structs, self.prelude);
+                composite::declare_element(ty, assigned, structs, self.prelude);
                 let at = vec![self.step_index(step)?, self.step_index(column)?];
                 e = Expr::Apply(Box::new(e), at);
                 ty = Type::Scalar(s);
@@ -551,7 +575,7 @@ impl Translator<'_> {
                 (Type::Mat(..), step) => e.member("row").index(self.step_index(step)?),
                 (_, Step::At(n)) if has_named_components(ty) => e.member(component(n)),
                 (_, step) => {
-                    composite::declare_subscript(ty, self.prelude);
+                    composite::declare_subscript(ty, assigned, self.prelude);
                     e.index(self.step_index(step)?)
                 }
             };
@@ -606,12 +630,12 @@ impl Translator<'_> {
     ) -> Result<(), Fault> {
         let Some(n) = self.first_unchecked_step(ty, path) else {
             let part = self.type_after(ty, path);
-            let target = self.part(place, ty, path)?;
+            let target = self.place_in(place, ty, path)?;
             out.push(self.assignment(target, part, value));
             return Ok(());
         };
         let structs = self.structs();
-        let owner = self.part(place, ty, &path[..n])?;
+        let owner = self.place_in(place, ty, &path[..n])?;
         let owner_type = self.type_after(ty, &path[..n]);
         let Step::Dynamic(index) = path[n] else { return Ok(()) };
         let index_type = self.function.ty(index).as_scalar().unwrap_or(Scalar::I32);

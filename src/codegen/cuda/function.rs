@@ -2,7 +2,7 @@
 
 use super::block_memory::{TilePart, TilePlace};
 use super::effects::FunctionEffects;
-use super::guards::has_many_guards;
+use super::guards::{has_many_guards, is_reverse};
 use super::helpers::Helper;
 use super::plain;
 use super::plan::{Form, Plan};
@@ -18,9 +18,7 @@ use super::{TextContext, names};
 use crate::analysis::ranges::Ranges;
 use crate::codegen::blocks;
 use crate::ids::{IdMap, IdVec};
-use crate::ir::{
-    BinaryOp, BlockId, Function, Inst, InstId, Op, Phase, ResultInfo, ResultRole, ValueId, arithmetic, threads,
-};
+use crate::ir::{BinaryOp, BlockId, Function, Inst, InstId, Op, ResultInfo, ResultRole, ValueId, arithmetic, threads};
 use crate::passes::block_threads::registers_by;
 use crate::passes::loops::is_set_whole_first;
 use crate::source::Span;
@@ -530,7 +528,7 @@ impl<'a> Translator<'a> {
         }
         // What it is otherwise can stand before the choice, unless the other side keeps what it
         // was. Branches of the source keep their order, except for a single constant.
-        let is_reverse = self.function.phase == Phase::Backward;
+        let is_reverse = is_reverse(self.function);
         let can_stand_before = |constants: &[Stmt], rest: &[Stmt]| {
             let first = |stmt: &&Stmt| match stmt {
                 Stmt::Assign { var, value, declare: false } => {

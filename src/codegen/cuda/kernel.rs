@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use super::block_memory::TilePlace;
 use super::function::{Body, Fault, translate};
+use super::guards::is_reverse;
 use super::plain::{self, Argument, PlainEntry};
 use super::prelude::{ArrayMember, Prelude};
 use super::remarks::comment_line;
@@ -60,7 +61,7 @@ pub fn function(
     if let Some(scope) = &body.plain {
         declared.extend(scope.variables());
     }
-    let is_reverse = function.phase == Phase::Backward;
+    let is_reverse = is_reverse(function);
     shape::run(&mut body.stmts, body.vars.len(), function.is_kernel(), is_reverse);
     composite::declare_updates(&body.stmts, &body.vars, structs, prelude);
     declarations::declare(&mut body.stmts, &declared, body.vars.len());

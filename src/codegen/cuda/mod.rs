@@ -5,8 +5,9 @@
 //! are used, [`vars`] leaves SSA form, [`function`] and [`expr`] build a small syntax [`tree`],
 //! [`shape`] gives loops their jumps back, [`declarations`] declares the variables, [`names`] names
 //! them, [`print`] prints. [`prelude`] collects what the functions need above them: types and
-//! helpers, each only where it is used. Before all that, [`survey`] looks who calls whom, and which
-//! library functions [`memo`] has from an earlier text.
+//! helpers, each only where it is used. Before all that, [`reverse`] says together what gradients
+//! have in pieces ([`dots`]), and [`survey`] looks who calls whom, and which library functions
+//! [`memo`] has from an earlier text.
 //!
 //! Kernels take their arguments as Warp's do, or as people write them ([`Abi`], [`plain`]).
 //!
@@ -22,6 +23,7 @@ mod composite;
 mod constants;
 mod declarations;
 mod describe;
+mod dots;
 mod effects;
 mod expr;
 mod function;
@@ -38,6 +40,7 @@ mod print;
 mod printf;
 mod products;
 mod remarks;
+mod reverse;
 mod scalar;
 mod shape;
 mod survey;
@@ -66,6 +69,7 @@ pub use memo::Texts;
 pub use plain::{Argument, PlainEntry, Promises, Said};
 use prelude::Prelude;
 pub use remarks::{Comment, Remarked, Remarks};
+pub use reverse::tidied;
 use survey::{Order, Summary, Survey};
 pub use types::{identifier, struct_name};
 
@@ -134,9 +138,10 @@ pub fn emit_with_entries(
     known: &Texts,
 ) -> Result<(String, Vec<PlainEntry>), Box<Diagnostic>> {
     if options.abi == Abi::Warp {
-        return Printer::new(module, known).print(kernels, options);
+        return Printer::new(&tidied(module), known).print(kernels, options);
     }
     let (prepared, plain) = with_plain(module, kernels, options)?;
+    let prepared = tidied(&prepared);
     let mut printer = Printer::new(&prepared, known);
     printer.plain = plain;
     printer.text(kernels, options)
@@ -163,17 +168,17 @@ pub fn emit_marked(whole: &Module, kernels: &[FuncId], options: &CudaOptions) ->
         ..Printer::new(module, &known)
     };
     let made = match options.abi {
-        Abi::Warp => marked(whole, plain::Kernels::new()).print(kernels, options),
+        Abi::Warp => marked(&tidied(whole), plain::Kernels::new()).print(kernels, options),
         Abi::Plain => {
             let (module, plain) = with_plain(whole, kernels, options)?;
-            marked(&module, plain).text(kernels, options)
+            marked(&tidied(&module), plain).text(kernels, options)
         }
     };
     made.map(|(text, _)| text)
 }
 
-/// Prints several texts of one module: what two of them share is surveyed once, and the same
-/// functions are printed once.
+/// Prints several texts of one module, such as [`tidied`] gives: what two of them share is surveyed
+/// once, and the same functions are printed once.
 pub struct Printer<'a> {
     module: &'a Module,
     survey: Survey<'a>,

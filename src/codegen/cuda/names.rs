@@ -9,12 +9,13 @@ use std::rc::Rc;
 use super::TextContext;
 use super::describe::{Describer, element_name};
 use super::function::Body;
+use super::guards::is_reverse;
 use super::helpers::Helper;
 use super::tree::{Expr, Stmt, Var};
 use super::types::{VarData, identifier, is_reserved, type_name};
 use super::vars::Variables;
 use crate::ids::{IdHasher, IdMap};
-use crate::ir::{AtomicOp, BinaryOp, Function, Op, Phase, ValueDef, ValueId};
+use crate::ir::{AtomicOp, BinaryOp, Function, Op, ValueDef, ValueId};
 use crate::types::{StructTable, Type};
 
 /// The name that a variable should have.
@@ -53,7 +54,7 @@ pub fn hint(
 /// What is added to an element of an array of adjoints is called after it.
 pub fn adjoints(function: &Function) -> IdMap<ValueId, String> {
     let mut found = IdMap::default();
-    if function.phase != Phase::Backward {
+    if !is_reverse(function) {
         return found;
     }
     function.walk(function.entry, &mut |_, inst| {

@@ -3,13 +3,14 @@
 
 use super::constants::is_table;
 use super::effects::{Effects, FunctionEffects, gives_one_value};
+use super::guards::is_reverse;
 use super::scalar::is_half;
 use crate::ids::{IdSet, IdVec};
 use crate::ir::{
-    BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, ValueDef, ValueId, Values, accesses,
+    BinaryOp, BlockId, Function, Inst, InstId, Module, Op, Phase, Step, UnaryOp, ValueDef, ValueId, Values, accesses,
     arithmetic, arrays, effects, jumps, nested, threads,
 };
-use crate::types::Scalar;
+use crate::types::{Scalar, Type};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
@@ -215,10 +216,12 @@ impl Planner<'_> {
         let value = &self.function.values[result];
         let uses = self.uses[result];
         let is_constant = matches!(inst.op, Op::Const(_) | Op::Zero) || is_table(self.module, self.function, inst);
-        let is_trivial = is_constant || self.is_trivial(&inst.op) || self.is_read_twice(inst, uses, cost, block);
+        let is_trivial = is_constant || self.is_trivial(inst) || self.is_read_twice(inst, uses, cost, block);
         let single = uses.count <= 1 && uses.block == Some(block);
         let loop_bound = uses.every_iteration && (cost.loads || cost.calls || matches!(inst.op, Op::If { .. }));
-        let needs_no_name = value.name.is_none() || single && cost.length <= LONGEST_TERM && self.is_term(result, inst);
+        let is_short = single && cost.length <= LONGEST_TERM;
+        let needs_no_name =
+            value.name.is_none() || is_short && (self.is_term(result, inst) || self.is_end(result, inst));
         let inline =
             is_constant || self.is_parameter(&inst.op) || needs_no_name && !loop_bound && (is_trivial || single);
         if inline {
@@ -229,6 +232,29 @@ impl Planner<'_> {
         }
     }
 
+    /// Whether an adjoint is computed only to be returned, or added to an element:
+    /// `adj_x[i] += adj_y * a`.
+    fn is_end(&self, value: ValueId, inst: &Inst) -> bool {
+        let Uses { count: 1, user: Some(user), .. } = self.uses[value] else { return false };
+        let is_stored = |sum: ValueId| {
+            let Uses { count: 1, user: Some(store), .. } = self.uses[sum] else { return false };
+            matches!(self.function.insts[store].op, Op::Store { .. })
+        };
+        let is_end = |user: &Inst| {
+            if let Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, _) = user.op {
+                let is_element = matches!(self.function.op(a), Some(Op::Load(_)));
+                return a != value && is_element && user.results.iter().all(|&sum| is_stored(sum));
+            }
+            let is_returned = matches!(&user.op, Op::Return(results) if results.len() == 1);
+            is_returned || matches!(user.op, Op::Atomic { .. })
+        };
+        let name = self.function.values[value].name.as_deref();
+        is_reverse(self.function)
+            && !matches!(inst.op, Op::If { .. })
+            && name.is_some_and(|name| name.starts_with("adj_"))
+            && is_end(&self.function.insts[user])
+    }
+
     /// Whether a value is the first term of a sum that is the same adjoint: `adj_f = a + b` is read
     /// sooner than `adj_f = a; adj_f += b`. Sums of the source's own statements stay as they were
     /// written.
@@ -237,7 +263,7 @@ impl Planner<'_> {
         let user = &self.function.insts[user];
         let [sum] = user.results[..] else { return false };
         let name = |value: ValueId| self.function.values[value].name.as_deref();
-        self.function.phase == Phase::Backward
+        is_reverse(self.function)
             && !matches!(inst.op, Op::If { .. })
             && matches!(user.op, Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) if (a == value) != (b == value))
             && self.plan.forms[sum] != Form::Unused
@@ -273,23 +299,41 @@ impl Planner<'_> {
 
     fn is_inlined_tree(&self, value: ValueId) -> bool {
         self.plan.forms[value] == Form::Inline
-            && self
-                .function
-                .def(value)
-                .is_some_and(|d| !matches!(d.op, Op::Const(_) | Op::Zero) && !self.is_trivial(&d.op))
+            && self.function.def(value).is_some_and(|d| !matches!(d.op, Op::Const(_) | Op::Zero) && !self.is_trivial(d))
+    }
+
+    fn is_float(&self, inst: &Inst) -> bool {
+        let is_float = |&result| matches!(self.function.ty(result).scalar_part(), Some(Scalar::F32 | Scalar::F64));
+        inst.results.iter().all(is_float)
+    }
+
+    /// `v.x`
+    fn is_part(&self, inst: &Inst) -> bool {
+        let Op::Extract(base, path) = &inst.op else { return false };
+        self.plan.forms[*base] == Form::Variable && path.iter().all(|step| matches!(step, Step::At(_)))
     }
 
     /// Cheap and free of memory: may be repeated.
-    fn is_trivial(&self, op: &Op) -> bool {
+    fn is_trivial(&self, inst: &Inst) -> bool {
         let is_variable = |value: &ValueId| self.plan.forms[*value] == Form::Variable;
-        match op {
+        match &inst.op {
             Op::BlockDim | Op::ThreadInBlock => true,
             Op::Extent(array, _) | Op::IsSet(array) | Op::Address(array) => is_variable(array),
-            Op::Extract(base, path) => is_variable(base) && path.iter().all(|s| matches!(s, Step::At(_))),
+            Op::Extract(..) => self.is_part(inst),
             // `i + 1`
             Op::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
                 let constant = self.function.as_const(*b).filter(|c| c.as_int().is_some());
                 is_variable(a) && constant.is_some_and(|c| c.scalar.size() >= 4)
+            }
+            // `-x`
+            Op::Unary(UnaryOp::Neg, a) => {
+                let is_part = || self.function.def(*a).is_some_and(|part| self.is_part(part));
+                self.is_float(inst) && (is_variable(a) || self.plan.forms[*a] == Form::Inline && is_part())
+            }
+            // `(float)i`
+            Op::Cast(a) => {
+                let of = self.function.ty(*a);
+                is_variable(a) && matches!(of, Type::Scalar(Scalar::I32 | Scalar::U32)) && self.is_float(inst)
             }
             // `i >= 0`
             Op::Compare(_, a, b) => {

@@ -40,7 +40,7 @@ fn infix_precedence(op: Infix) -> Precedence {
         Infix::Add | Infix::Sub => Precedence::Sum,
         Infix::Shl | Infix::Shr => Precedence::Shift,
         Infix::Lt | Infix::Le | Infix::Gt | Infix::Ge => Precedence::Relation,
-        Infix::Eq | Infix::Ne | Infix::Same => Precedence::Equality,
+        Infix::Eq | Infix::Ne | Infix::Same | Infix::Differs => Precedence::Equality,
         Infix::BitAnd => Precedence::BitAnd,
         Infix::BitXor => Precedence::BitXor,
         Infix::BitOr => Precedence::BitOr,

@@ -13,6 +13,9 @@ pub fn run(stmts: &mut Vec<Stmt>, vars: usize, returns_nothing: bool, is_reverse
         branches(stmts);
         conjunctions(stmts);
     }
+    if is_reverse && returns_nothing {
+        sums_inside(stmts);
+    }
     let mut counts = vec![Count::default(); vars];
     count(stmts, &mut counts);
     lists(stmts, &counts);
@@ -106,6 +109,55 @@ fn conjunctions(list: &mut [Stmt]) {
             Stmt::For { body, .. } | Stmt::While { body, .. } => conjunctions(body),
             _ => {}
         }
+    }
+}
+
+/// `v = 0; if (c) { .. v += a; .. } x += v;` at the end: the sum is inside the branch, where there
+/// is something to add.
+fn sums_inside(list: &mut Vec<Stmt>) {
+    let Some(at) = list.iter().rposition(|stmt| matches!(stmt, Stmt::If { .. })) else { return };
+    let sums: Option<Vec<Var>> = list[at + 1..].iter().map(summed).collect();
+    let Some(sums) = sums.filter(|sums| !sums.is_empty()) else { return };
+    let Stmt::If { condition, then, otherwise } = &list[at] else { return };
+    if !otherwise.is_empty() || tree::jumps(then) {
+        return;
+    }
+    let start = |var: Var| {
+        let is_zero =
+            |stmt: &Stmt| matches!(stmt, Stmt::Assign { var: set, value, .. } if *set == var && value.is_zero());
+        let zero = list[..at].iter().rposition(is_zero)?;
+        let between = &list[zero + 1..at];
+        let others = list[at + 1..].iter().filter(|stmt| tree::reads(std::slice::from_ref(stmt), var)).count();
+        let alone = !condition.reads(var) && others == 1 && !tree::assigns(between, var) && !tree::reads(between, var);
+        alone.then_some(zero)
+    };
+    let Some(mut zeros) = sums.iter().map(|&var| start(var)).collect::<Option<Vec<usize>>>() else { return };
+    let behind = list.split_off(at + 1);
+    let Some(Stmt::If { then, .. }) = list.last_mut() else { return };
+    then.extend(behind);
+    zeros.sort_unstable();
+    zeros.dedup();
+    let starts: Vec<Stmt> = zeros.iter().rev().map(|&zero| list.remove(zero)).collect();
+    if let Some(Stmt::If { then, .. }) = list.last_mut() {
+        let is_needed = |start: &Stmt| matches!(start, Stmt::Assign { var, .. } if !tree::sets_first(then, *var));
+        let starts: Vec<Stmt> = starts.into_iter().filter(is_needed).collect();
+        starts.into_iter().for_each(|start| then.insert(0, start));
+        sums_inside(then);
+    }
+}
+
+/// The variable that a statement adds to an element.
+fn summed(stmt: &Stmt) -> Option<Var> {
+    match stmt {
+        Stmt::Store { target, value: Expr::Infix(Infix::Add, from, added) } if **from == *target => match **added {
+            Expr::Var(var) => Some(var),
+            _ => None,
+        },
+        Stmt::Eval(Expr::Call(name, args)) if name == "atomicAdd" => match args.as_slice() {
+            [_, Expr::Var(var)] => Some(*var),
+            _ => None,
+        },
+        _ => None,
     }
 }
 

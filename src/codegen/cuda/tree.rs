@@ -54,6 +54,8 @@ pub enum Infix {
     Ne,
     /// `==` of composites and 16-bit floats, beside which no `!=` may be declared.
     Same,
+    /// `!=` of composites, beside which no `==` may be declared.
+    Differs,
     BitAnd,
     BitXor,
     BitOr,
@@ -76,7 +78,7 @@ impl Infix {
             Infix::Gt => ">",
             Infix::Ge => ">=",
             Infix::Eq | Infix::Same => "==",
-            Infix::Ne => "!=",
+            Infix::Ne | Infix::Differs => "!=",
             Infix::BitAnd => "&",
             Infix::BitXor => "^",
             Infix::BitOr => "|",

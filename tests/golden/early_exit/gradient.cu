@@ -83,10 +83,9 @@ extern "C" __global__ void early_exit_cuda_kernel_backward(
                 if (total > limit) break;
             }
             for (int iteration = k - 1; iteration >= 0; --iteration) {
-                float iteration_as_float = (float)iteration;
-                float v = x_i * iteration_as_float;
+                float v = x_i * (float)iteration;
                 float adj_v = v < 1.0f ? 0.0f : adj_total;
-                adj_x_i += adj_v * iteration_as_float;
+                adj_x_i += adj_v * (float)iteration;
             }
         }
         if (adj_x) adj_x[i] += adj_x_i;

@@ -48,7 +48,6 @@ template <typename T> struct array2 {
 
 struct vec3 {
     float x, y, z;
-    __device__ float &operator[](int i) { return i == 0 ? x : i == 1 ? y : z; }
     __device__ float operator[](int i) const { return i == 0 ? x : i == 1 ? y : z; }
 };
 

@@ -138,9 +138,6 @@ extern "C" __global__ void kept_state_cuda_kernel_backward(
             adj_p_2 += adj_p * p_3;
             adj_p = adj_p_3;
         }
-        if (adj_x) {
-            float adj_p_3 = adj_p_2 + adj_p;
-            adj_x[i] += adj_p_3;
-        }
+        if (adj_x) adj_x[i] += adj_p_2 + adj_p;
     }
 }

@@ -30,13 +30,11 @@ struct vec2 { float x, y; };
 
 struct vec9i {
     int c[9];
-    __device__ int &operator[](int i) { return c[i]; }
     __device__ int operator[](int i) const { return c[i]; }
 };
 
 struct vec9 {
     float c[9];
-    __device__ float &operator[](int i) { return c[i]; }
     __device__ float operator[](int i) const { return c[i]; }
 };
 

@@ -50,13 +50,11 @@ struct vec2 { float x, y; };
 
 struct vec9i {
     int c[9];
-    __device__ int &operator[](int i) { return c[i]; }
     __device__ int operator[](int i) const { return c[i]; }
 };
 
 struct vec9 {
     float c[9];
-    __device__ float &operator[](int i) { return c[i]; }
     __device__ float operator[](int i) const { return c[i]; }
 };
 
@@ -90,11 +88,7 @@ static __device__ vec2 operator/(vec2 a, float b) { return vec2{a.x / b, a.y / b
 
 static __device__ vec2 operator*(vec2 a, float b) { return vec2{a.x * b, a.y * b}; }
 
-static __device__ bool operator==(vec2 a, vec2 b) { return a.x == b.x && a.y == b.y; }
-
-static __device__ bool operator!=(vec2 a, vec2 b) { return !(a == b); }
-
-static __device__ vec2 operator*(vec2 a, vec2 b) { return vec2{a.x * b.x, a.y * b.y}; }
+static __device__ bool operator!=(vec2 a, vec2 b) { return a.x != b.x || a.y != b.y; }
 
 static __device__ float dot(vec2 a, vec2 b) { return a.x * b.x + a.y * b.y; }
 
@@ -134,13 +128,12 @@ static __device__ void adj_equilibrium(int q, float rho, vec2 u, float adj_ret, 
     float part = component(weights, q);
     float half_cu = 0.5f * cu;
     float adj_ret_times_scaled_rho = adj_ret * (part * rho);
-    adj_u = u * (-adj_ret_times_scaled_rho * 1.5f) * 2.0f;
-    float adj_cu = adj_ret_times_scaled_rho * half_cu;
-    adj_cu += adj_ret_times_scaled_rho * cu * 0.5f;
-    adj_cu += adj_ret_times_scaled_rho;
+    float adj_cu = adj_ret_times_scaled_rho * half_cu + adj_ret_times_scaled_rho * cu * 0.5f
+            + adj_ret_times_scaled_rho;
     adj_rho = adj_ret * (1.0f + cu + half_cu * cu - 1.5f * dot(u, u)) * part;
     float adj_cu_times_3 = adj_cu * 3.0f;
-    adj_u += vec2{adj_cu_times_3 * converted, adj_cu_times_3 * converted_2};
+    adj_u = u * (-adj_ret_times_scaled_rho * 1.5f) * 2.0f
+            + vec2{adj_cu_times_3 * converted, adj_cu_times_3 * converted_2};
 }
 
 // Gradient of `lattice`: adds to the adjoints of what it reads, takes those of what it writes.
@@ -173,20 +166,17 @@ extern "C" __global__ void lattice_cuda_kernel_backward(
             if (scaled_adj_fq != 0.0f) adj_rho += adj_rho_2;
             if (scaled_adj_fq != 0.0f) adj_u += adj_u_2;
             if (adj_f) {
-                float adj_fq_2 = adj_fq - scaled_adj_fq;
                 atomicAdd(&adj_f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH,
-                        (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq_2);
+                        (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq - scaled_adj_fq);
             }
         }
         vec2 adj_momentum = adj_u != vec2{} ? adj_u / rho : vec2{};
-        vec2 adj_momentum_times_u = adj_u != vec2{} ? adj_momentum * u : vec2{};
-        adj_rho -= adj_momentum_times_u.x + adj_momentum_times_u.y;
+        if (adj_u != vec2{}) adj_rho -= dot(adj_momentum, u);
         for (int q = 0; q < 9; ++q) {
             if (adj_f) {
-                vec2 scaled_adj_momentum = adj_momentum * vec2{(float)cx[q], (float)cy[q]};
-                float adj_fq = scaled_adj_momentum.x + scaled_adj_momentum.y + adj_rho;
+                float adj_fq = dot(adj_momentum, vec2{(float)cx[q], (float)cy[q]});
                 atomicAdd(&adj_f.at(q, (int)((unsigned)x - cx[q] + WIDTH) % WIDTH,
-                        (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq);
+                        (int)((unsigned)y - cy[q] + HEIGHT) % HEIGHT), adj_fq + adj_rho);
             }
         }
     }

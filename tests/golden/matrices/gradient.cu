@@ -81,8 +81,6 @@ static __device__ mat33 operator+(mat33 a, mat33 b) {
     return result;
 }
 
-template <typename B> static __device__ mat33 &operator+=(mat33 &a, B b) { return a = a + b; }
-
 static __device__ vec3 operator-(vec3 a) { return vec3{-a.x, -a.y, -a.z}; }
 
 static __device__ mat33 operator-(mat33 a) {
@@ -101,6 +99,8 @@ static __device__ bool operator==(mat33 a, mat33 b) {
 }
 
 static __device__ bool operator!=(mat33 a, mat33 b) { return !(a == b); }
+
+template <typename B> static __device__ mat33 &operator+=(mat33 &a, B b) { return a = a + b; }
 
 static __device__ vec3 cross(vec3 a, vec3 b) {
     return vec3{a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
@@ -310,15 +310,10 @@ static __device__ mat33 adj_transpose(mat33 a, mat33 adj_ret) {
 }
 
 static __device__ void adj_mul(vec3 a, mat33 b, vec3 adj_ret, vec3 &adj_a, mat33 &adj_b) {
-    vec3 adj_ret_times_b_2 = adj_ret * b.row[2];
     vec3 adj_ret_times_a_z = adj_ret * a.z;
-    vec3 adj_ret_times_b_1 = adj_ret * b.row[1];
     vec3 adj_ret_times_a_y = adj_ret * a.y;
-    vec3 adj_ret_times_b_0 = adj_ret * b.row[0];
     vec3 adj_ret_times_a_x = adj_ret * a.x;
-    adj_a = vec3{adj_ret_times_b_0.x + adj_ret_times_b_0.y + adj_ret_times_b_0.z, adj_ret_times_b_1.x
-            + adj_ret_times_b_1.y + adj_ret_times_b_1.z, adj_ret_times_b_2.x + adj_ret_times_b_2.y
-            + adj_ret_times_b_2.z};
+    adj_a = vec3{dot(adj_ret, b.row[0]), dot(adj_ret, b.row[1]), dot(adj_ret, b.row[2])};
     adj_b = mat33{adj_ret_times_a_x.x, adj_ret_times_a_x.y, adj_ret_times_a_x.z, adj_ret_times_a_y.x,
             adj_ret_times_a_y.y, adj_ret_times_a_y.z, adj_ret_times_a_z.x, adj_ret_times_a_z.y,
             adj_ret_times_a_z.z};
@@ -330,11 +325,10 @@ static __device__ void adj_mul(mat33 a, mat33 b, mat33 adj_ret, mat33 &adj_a, ma
     vec3 adj_a_3;
     mat33 adj_b_2;
     adj_mul(a.row[1], b, adj_ret.row[1], adj_a_3, adj_b_2);
-    adj_b += adj_b_2;
     vec3 adj_a_4;
     mat33 adj_b_3;
     adj_mul(a.row[0], b, adj_ret.row[0], adj_a_4, adj_b_3);
-    adj_b += adj_b_3;
+    adj_b = adj_b + adj_b_2 + adj_b_3;
     adj_a = mat33{adj_a_4.x, adj_a_4.y, adj_a_4.z, adj_a_3.x, adj_a_3.y, adj_a_3.z, adj_a_2.x, adj_a_2.y,
             adj_a_2.z};
 }
@@ -400,15 +394,12 @@ extern "C" __global__ void matrices_cuda_kernel_backward(
         if (adj_f) {
             float j = determinant(m);
             mat33 inverse_m = inverse(m);
-            mat33 minus_adj_m = -adj_m;
-            mat33 adj_transpose_value = minus_adj_m != mat33{} ? adj_transpose(inverse_m, minus_adj_m)
-                    : mat33{};
+            mat33 adj_transpose_value = -adj_m != mat33{} ? adj_transpose(inverse_m, -adj_m) : mat33{};
             mat33 transpose_inverse_m = transpose(inverse_m);
             mat33 adj_m_2 = adj_m
                     + (adj_transpose_value != mat33{}
                     ? -mul(mul(transpose_inverse_m, adj_transpose_value), transpose_inverse_m) : mat33{});
-            float minus_adj_energy_i = -adj_energy_i;
-            float adj_j = minus_adj_energy_i != 0.0f ? minus_adj_energy_i / j : 0.0f;
+            float adj_j = -adj_energy_i != 0.0f ? -adj_energy_i / j : 0.0f;
             float half_adj_energy_i = adj_energy_i * 0.5f;
             mat33 m_2 = {};
             m_2(2, 2) = half_adj_energy_i;

@@ -21,9 +21,6 @@ template <typename T> static __device__ T take(T &place) {
     return value;
 }
 
-// x, but 0 where the adjoint a is 0: 0 * infinity is no gradient.
-template <typename A, typename T> static __device__ T unless_zero(A a, T x) { return a != A{} ? x : T{}; }
-
 // Strides are in bytes.
 template <typename T> struct array1 {
     T *data, *grad;
@@ -52,11 +49,7 @@ static __device__ vec3 operator+(vec3 a, vec3 b) { return vec3{a.x + b.x, a.y + 
 
 template <typename B> static __device__ vec3 &operator+=(vec3 &a, B b) { return a = a + b; }
 
-static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * b.y, a.z * b.z}; }
-
-static __device__ bool operator==(vec3 a, vec3 b) { return a.x == b.x && a.y == b.y && a.z == b.z; }
-
-static __device__ bool operator!=(vec3 a, vec3 b) { return !(a == b); }
+static __device__ bool operator!=(vec3 a, vec3 b) { return a.x != b.x || a.y != b.y || a.z != b.z; }
 
 template <typename B> static __device__ vec3 &operator-=(vec3 &a, B b) { return a = a - b; }
 
@@ -82,6 +75,11 @@ extern "C" __global__ void nbody_cuda_kernel_forward(
     }
 }
 
+static __device__ float dot_unless_zero(vec3 a, vec3 b) {
+    float sum = (a.x != 0.0f ? a.x * b.x : 0.0f) + (a.y != 0.0f ? a.y * b.y : 0.0f);
+    return sum + (a.z != 0.0f ? a.z * b.z : 0.0f);
+}
+
 // Gradient of `nbody`: adds to the adjoints of what it reads, takes those of what it writes.
 // An array of adjoints that is null stands for the one behind its array.
 extern "C" __global__ void nbody_cuda_kernel_backward(
@@ -103,12 +101,7 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
         float mass_i = mass[i];
         vec3 adj_force_i = adj_force ? take(adj_force[i]) : vec3{};
         vec3 adj_f = adj_force_i * mass_i;
-        if (adj_mass) {
-            vec3 adj_force_i_times_f = adj_force_i * f;
-            float adj_force_i_dot_f = unless_zero(adj_force_i.x, adj_force_i_times_f.x)
-                    + unless_zero(adj_force_i.y, adj_force_i_times_f.y);
-            atomicAdd(&adj_mass[i], adj_force_i_dot_f + unless_zero(adj_force_i.z, adj_force_i_times_f.z));
-        }
+        if (adj_mass) atomicAdd(&adj_mass[i], dot_unless_zero(adj_force_i, f));
         vec3 adj_p = {};
         for (int j = x.shape[0] - 1; j >= 0; --j) {
             vec3 d = x[j] - p;
@@ -116,13 +109,12 @@ extern "C" __global__ void nbody_cuda_kernel_backward(
             float root_r2 = sqrtf(r2);
             float r2_times_root_r2 = r2 * root_r2;
             float mass_j_quotient = mass[j] / r2_times_root_r2;
-            vec3 adj_f_times_d = adj_f * d;
-            float adj_f_dot_d = adj_f_times_d.x + adj_f_times_d.y + adj_f_times_d.z;
-            float adj_mass_j = unless_zero(adj_f_dot_d, adj_f_dot_d / r2_times_root_r2);
-            float minus_scaled_adj_mass_j = -unless_zero(adj_f_dot_d, adj_mass_j * mass_j_quotient);
+            float adj_f_dot_d = dot(adj_f, d);
+            float adj_mass_j = adj_f_dot_d != 0.0f ? adj_f_dot_d / r2_times_root_r2 : 0.0f;
+            float minus_scaled_adj_mass_j = adj_f_dot_d != 0.0f ? -(adj_mass_j * mass_j_quotient) : 0.0f;
             float adj_r2 = minus_scaled_adj_mass_j * root_r2 + minus_scaled_adj_mass_j * r2 * 0.5f / root_r2;
             if (adj_mass) atomicAdd(&adj_mass[j], adj_mass_j);
-            vec3 adj_d = unless_zero(adj_f, adj_f * mass_j_quotient) + d * adj_r2 * 2.0f;
+            vec3 adj_d = (adj_f != vec3{} ? adj_f * mass_j_quotient : vec3{}) + d * adj_r2 * 2.0f;
             adj_p -= adj_d;
             if (adj_x) atomicAdd(&adj_x[j], adj_d);
         }

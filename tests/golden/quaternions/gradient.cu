@@ -53,11 +53,9 @@ static __device__ quat operator+(quat a, quat b) { return quat{a.x + b.x, a.y + 
 
 static __device__ quat cw_mul(quat a, quat b) { return quat{a.x * b.x, a.y * b.y, a.z * b.z, a.w * b.w}; }
 
-template <typename B> static __device__ quat &operator+=(quat &a, B b) { return a = a + b; }
-
-static __device__ vec3 operator*(vec3 a, vec3 b) { return vec3{a.x * b.x, a.y * b.y, a.z * b.z}; }
-
 template <typename B> static __device__ vec3 &operator+=(vec3 &a, B b) { return a = a + b; }
+
+template <typename B> static __device__ quat &operator+=(quat &a, B b) { return a = a + b; }
 
 static __device__ float dot(vec3 a, vec3 b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
 
@@ -107,55 +105,36 @@ static __device__ quat adj_length(quat a, float adj_ret) {
 
 static __device__ quat adj_normalize(quat a, quat adj_ret) {
     float l = length(a);
-    quat adj_a;
-    float adj_l;
+    quat adj_a = {};
+    float adj_l = 0.0f;
     if (l > 0.0f) {
         float inv_l = 1.0f / l;
         adj_a = adj_ret * inv_l;
         quat adj_ret_times_a = cw_mul(adj_ret, a);
         adj_l = -((adj_ret_times_a.x + adj_ret_times_a.y + adj_ret_times_a.z + adj_ret_times_a.w) / l
                 * inv_l);
-    } else {
-        adj_a = quat{};
-        adj_l = 0.0f;
     }
-    adj_a += adj_length(a, adj_l);
-    return adj_a;
+    return adj_a + adj_length(a, adj_l);
 }
 
 static __device__ void adj_mul(quat a, quat b, quat adj_ret, quat &adj_a, quat &adj_b) {
-    float minus_adj_ret_w = -adj_ret.w;
-    float minus_adj_ret_w_2 = -adj_ret.w;
-    float minus_adj_ret_w_3 = -adj_ret.w;
-    float minus_adj_ret_z = -adj_ret.z;
-    float minus_adj_ret_y = -adj_ret.y;
-    float minus_adj_ret_x = -adj_ret.x;
-    float adj_ret_x_times_a_y_sum = minus_adj_ret_w * a.z + adj_ret.z * a.w + minus_adj_ret_y * a.x
-            + adj_ret.x * a.y;
-    float adj_ret_x_times_b_z_sum = minus_adj_ret_w_2 * b.y + minus_adj_ret_z * b.x + adj_ret.y * b.w
-            + adj_ret.x * b.z;
-    float adj_ret_x_times_b_w_sum = minus_adj_ret_w_3 * b.x + adj_ret.z * b.y + minus_adj_ret_y * b.z
-            + adj_ret.x * b.w;
-    float adj_ret_x_times_a_x_sum = adj_ret.w * a.w + adj_ret.z * a.z + adj_ret.y * a.y + adj_ret.x * a.x;
-    float adj_ret_x_times_a_w_sum = minus_adj_ret_w_3 * a.x + minus_adj_ret_z * a.y + adj_ret.y * a.z
-            + adj_ret.x * a.w;
-    float adj_ret_x_times_b_x_sum = adj_ret.w * b.w + adj_ret.z * b.z + adj_ret.y * b.y + adj_ret.x * b.x;
-    adj_a = quat{adj_ret_x_times_b_w_sum, adj_ret_x_times_b_z_sum, minus_adj_ret_w * b.z + adj_ret.z * b.w
-            + adj_ret.y * b.x + minus_adj_ret_x * b.y, adj_ret_x_times_b_x_sum};
-    adj_b = quat{adj_ret_x_times_a_w_sum, minus_adj_ret_w_2 * a.y + adj_ret.z * a.x + adj_ret.y * a.w
-            + minus_adj_ret_x * a.z, adj_ret_x_times_a_y_sum, adj_ret_x_times_a_x_sum};
+    float scaled_b_y_sum = -adj_ret.w * b.z + adj_ret.z * b.w + adj_ret.y * b.x - adj_ret.x * b.y;
+    float scaled_a_z_sum = -adj_ret.w * a.y + adj_ret.z * a.x + adj_ret.y * a.w - adj_ret.x * a.z;
+    float adj_ret_x_times_a_y_sum = -adj_ret.w * a.z + adj_ret.z * a.w - adj_ret.y * a.x + adj_ret.x * a.y;
+    float adj_ret_x_times_b_z_sum = -adj_ret.w * b.y - adj_ret.z * b.x + adj_ret.y * b.w + adj_ret.x * b.z;
+    float adj_ret_x_times_b_w_sum = -adj_ret.w * b.x + adj_ret.z * b.y - adj_ret.y * b.z + adj_ret.x * b.w;
+    float adj_ret_x_times_a_w_sum = -adj_ret.w * a.x - adj_ret.z * a.y + adj_ret.y * a.z + adj_ret.x * a.w;
+    adj_a = quat{adj_ret_x_times_b_w_sum, adj_ret_x_times_b_z_sum, scaled_b_y_sum, adj_ret.w * b.w + adj_ret.z
+            * b.z + adj_ret.y * b.y + adj_ret.x * b.x};
+    adj_b = quat{adj_ret_x_times_a_w_sum, scaled_a_z_sum, adj_ret_x_times_a_y_sum, adj_ret.w * a.w + adj_ret.z
+            * a.z + adj_ret.y * a.y + adj_ret.x * a.x};
 }
 
 static __device__ void adj_cross(vec3 a, vec3 b, vec3 adj_ret, vec3 &adj_a, vec3 &adj_b) {
-    float minus_adj_ret_z = -adj_ret.z;
-    float minus_adj_ret_y = -adj_ret.y;
-    float minus_adj_ret_x = -adj_ret.x;
-    float scaled_a_x_sum = minus_adj_ret_y * a.x + adj_ret.x * a.y;
-    float scaled_b_x_sum = minus_adj_ret_z * b.x + adj_ret.x * b.z;
-    adj_a = vec3{adj_ret.z * b.y + minus_adj_ret_y * b.z, scaled_b_x_sum, adj_ret.y * b.x + minus_adj_ret_x
-            * b.y};
-    adj_b = vec3{minus_adj_ret_z * a.y + adj_ret.y * a.z, adj_ret.z * a.x + minus_adj_ret_x * a.z,
-            scaled_a_x_sum};
+    float scaled_a_x_sum = -adj_ret.y * a.x + adj_ret.x * a.y;
+    float scaled_b_x_sum = -adj_ret.z * b.x + adj_ret.x * b.z;
+    adj_a = vec3{adj_ret.z * b.y - adj_ret.y * b.z, scaled_b_x_sum, adj_ret.y * b.x - adj_ret.x * b.y};
+    adj_b = vec3{-adj_ret.z * a.y + adj_ret.y * a.z, adj_ret.z * a.x - adj_ret.x * a.z, scaled_a_x_sum};
 }
 
 static __device__ void adj_quat_rotate(quat quat_2, vec3 vec, vec3 adj_ret, quat &adj_quat, vec3 &adj_vec) {
@@ -163,20 +142,13 @@ static __device__ void adj_quat_rotate(quat quat_2, vec3 vec, vec3 adj_ret, quat
     float w = quat_2.w;
     float twice_w = 2.0f * w;
     vec3 twice_adj_ret = adj_ret * 2.0f;
-    vec3 scaled_twice_adj_ret = twice_adj_ret * cross(u, vec);
-    float adj_w = scaled_twice_adj_ret.x + scaled_twice_adj_ret.y + scaled_twice_adj_ret.z;
     vec3 adj_u;
     adj_cross(u, vec, twice_adj_ret * w, adj_u, adj_vec);
-    adj_u += adj_ret * (2.0f * dot(u, vec));
-    vec3 adj_ret_times_u = adj_ret * u;
-    float twice_adj_ret_dot_u = (adj_ret_times_u.x + adj_ret_times_u.y + adj_ret_times_u.z) * 2.0f;
-    adj_u += vec * twice_adj_ret_dot_u;
-    adj_vec += u * twice_adj_ret_dot_u;
-    adj_vec += adj_ret * (twice_w * w - 1.0f);
-    vec3 adj_ret_times_vec = adj_ret * vec;
-    float adj_ret_dot_vec = adj_ret_times_vec.x + adj_ret_times_vec.y + adj_ret_times_vec.z;
-    adj_w += adj_ret_dot_vec * twice_w;
-    adj_w += adj_ret_dot_vec * w * 2.0f;
+    float twice_adj_ret_dot_u = dot(adj_ret, u) * 2.0f;
+    adj_u = adj_u + adj_ret * (2.0f * dot(u, vec)) + vec * twice_adj_ret_dot_u;
+    adj_vec = adj_vec + u * twice_adj_ret_dot_u + adj_ret * (twice_w * w - 1.0f);
+    float adj_ret_dot_vec = dot(adj_ret, vec);
+    float adj_w = dot(twice_adj_ret, cross(u, vec)) + adj_ret_dot_vec * twice_w + adj_ret_dot_vec * w * 2.0f;
     adj_quat = quat{adj_u.x, adj_u.y, adj_u.z, adj_w};
 }
 

@@ -73,9 +73,6 @@ extern "C" __global__ void reduction_cuda_kernel_backward(
         float adj_v = 0.0f;
         if (adj_low && low[0] == v) adj_v = atomicExch(&adj_low[0], 0.0f);
         float adj_total_value = adj_total ? adj_total[0] : 0.0f;
-        if (adj_x) {
-            float adj_v_2 = adj_v + adj_total_value * v * 2.0f;
-            atomicAdd(&adj_x[i], adj_v_2);
-        }
+        if (adj_x) atomicAdd(&adj_x[i], adj_v + adj_total_value * v * 2.0f);
     }
 }
