@@ -60,7 +60,7 @@ fn wholes(function: &Function) -> Vec<(InstId, Values)> {
         while let Some(Op::Insert(before, path, part)) = op {
             let [Step::At(at)] = path[..] else { break };
             let Some(place) = parts.get_mut(at as usize) else { break };
-            // A later one stands for an earlier one.
+            // A later one replaces an earlier one.
             place.get_or_insert(*part);
             op = function.op(*before);
         }
