@@ -4,9 +4,8 @@
 
 use std::collections::HashSet;
 
-use super::library::{Kind, Role};
-use super::program::Draft;
-use super::{code, facts};
+use super::code;
+use super::library::Role;
 use crate::dataset::random::Random;
 
 /// Lines up to this long come of values without names.
@@ -15,33 +14,39 @@ const LONGEST: usize = 92;
 /// What a value is called that is stored, where its array has no better word.
 const RESULTS: [&str; 3] = ["result", "val", "new_value"];
 
-/// Writes kernels and helpers as one person does.
-pub fn keep(draft: &mut Draft, random: &mut Random) {
+/// The lines of a function, and what it declares.
+pub type Lines<'a> = (&'a mut Vec<String>, &'a str);
+
+/// Writes kernels and helpers as one person does. `taken` are names of other things; `singular` is
+/// the word for one of several.
+pub fn keep<'a>(
+    functions: impl Iterator<Item = Lines<'a>>,
+    roles: &[Role],
+    taken: &HashSet<String>,
+    singular: fn(&str) -> String,
+    random: &mut Random,
+) {
     let (named, terse) = [(false, false), (true, false), (false, true)][random.weighted(&[30, 38, 32])];
     let sums = [None, Some(true), Some(false)][random.weighted(&[34, 33, 33])];
     let parts = random.chance(40);
     let result = *random.pick(&RESULTS);
-    let mut taken: HashSet<String> = draft.roles.iter().map(|role| role.name.clone()).collect();
-    taken.extend(draft.sizes.iter().map(|size| size.name.clone()));
-    taken.extend(draft.functions.iter().map(|function| function.name.clone()));
-    let roles = draft.roles.clone();
-    for function in draft.functions.iter_mut().filter(|function| function.kind != Kind::Reference) {
+    for (body, head) in functions {
         let mut known = taken.clone();
-        known.extend(function.body.iter().flat_map(|line| code::words(line)).map(str::to_string));
-        known.extend(code::words(&function.head).map(str::to_string));
+        known.extend(body.iter().flat_map(|line| code::words(line)).map(str::to_string));
+        known.extend(code::words(head).map(str::to_string));
         if let Some(short) = sums {
-            function.body.iter_mut().for_each(|line| *line = summed(line, short).unwrap_or(line.clone()));
+            body.iter_mut().for_each(|line| *line = summed(line, short).unwrap_or(line.clone()));
         }
         if terse {
-            unname(&mut function.body, random);
+            unname(body, random);
         }
         if parts {
             let more = |line: &String, known: &mut HashSet<String>| components(line, known);
-            spread(&mut function.body, &mut known, more);
+            spread(body, &mut known, more);
         }
         if named {
-            let more = |line: &String, known: &mut HashSet<String>| stored(line, &roles, result, known);
-            spread(&mut function.body, &mut known, more);
+            let more = |line: &String, known: &mut HashSet<String>| stored(line, roles, (result, singular), known);
+            spread(body, &mut known, more);
         }
     }
 }
@@ -173,7 +178,12 @@ fn components(line: &str, known: &mut HashSet<String>) -> Option<Vec<String>> {
 }
 
 /// A value with a name, and the line that stores it.
-fn stored(line: &str, roles: &[Role], result: &str, known: &mut HashSet<String>) -> Option<Vec<String>> {
+fn stored(
+    line: &str,
+    roles: &[Role],
+    (result, singular): (&str, fn(&str) -> String),
+    known: &mut HashSet<String>,
+) -> Option<Vec<String>> {
     let pad = &line[..code::indent(line)];
     let text = line.trim();
     let open = text.find('[')?;
@@ -187,7 +197,7 @@ fn stored(line: &str, roles: &[Role], result: &str, known: &mut HashSet<String>)
     let is_part = code::arguments(&text[open + 1..close])
         .last()
         .is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
-    let one = facts::singular(&array.name.replace('_', " ")).replace(' ', "_");
+    let one = singular(&array.name.replace('_', " ")).replace(' ', "_");
     let is_word = array.name.ends_with('s') && one.len() > 3 && one != array.name && !is_part;
     let names = [if is_word { one } else { result.to_string() }, result.to_string()];
     let name = names.into_iter().find(|name| !known.contains(name))?;
@@ -239,8 +249,15 @@ mod tests {
             about: "forces".to_string(),
         };
         let mut known = HashSet::new();
-        let mut of =
-            |line: &str| stored(line, std::slice::from_ref(&role), "result", &mut known).map(|lines| lines.join("|"));
+        let mut of = |line: &str| {
+            stored(
+                line,
+                std::slice::from_ref(&role),
+                ("result", |things| things.trim_end_matches('s').to_string()),
+                &mut known,
+            )
+            .map(|lines| lines.join("|"))
+        };
         assert_eq!(of("forces[i] = a * b + c * d").as_deref(), Some("force = a * b + c * d|forces[i] = force"));
         assert_eq!(of("forces[i] = a * b + c * d").as_deref(), Some("result = a * b + c * d|forces[i] = result"));
         assert_eq!(

@@ -459,7 +459,7 @@ impl Parts {
         draft.numbers(random);
         draft.rename(random);
         if is_free {
-            habits::keep(&mut draft, random);
+            draft.habits(random);
         }
         draft.shapes(random);
         draft.parameters();
@@ -557,6 +557,17 @@ impl Draft {
             }
             role.dims = Some(vec![dims.join(" * ")]);
         }
+    }
+
+    /// Kernels and helpers as one person writes.
+    fn habits(&mut self, random: &mut Random) {
+        let Draft { functions, roles, sizes, .. } = self;
+        let mut taken: HashSet<String> = roles.iter().map(|role| role.name.clone()).collect();
+        taken.extend(sizes.iter().map(|size| size.name.clone()));
+        taken.extend(functions.iter().map(|function| function.name.clone()));
+        let device = functions.iter_mut().filter(|function| function.kind != Kind::Reference);
+        let lines = device.map(|function| (&mut function.body, function.head.as_str()));
+        habits::keep(lines, roles, &taken, facts::singular, random);
     }
 
     /// Numbers may be constants of the module, or a struct.
