@@ -281,7 +281,7 @@ fn kind_15_everything_written_is_compared() {
     }
 }
 
-/// A description stands alone: lists are shuffled, so what came before another is not known.
+/// A description needs no other one: lists are shuffled, so what came before another is not known.
 #[test]
 fn kind_16_descriptions_stand_alone() {
     let ladders = super::ladders().iter().map(|ladder| &ladder.family);
