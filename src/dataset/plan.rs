@@ -2,7 +2,7 @@
 //! launched one after the other, at any of three sizes.
 
 use super::launch::Contents;
-use crate::engines::Kind;
+use crate::run::launch::EngineKind;
 
 /// A program and the launches that make sense for it.
 #[derive(Clone, Debug, Default)]
@@ -119,7 +119,7 @@ pub enum Given {
     /// One that is built for the launch: its fields in launch files, with arrays of the program, by
     /// their names, and numbers.
     Engine {
-        kind: Kind,
+        kind: EngineKind,
         parts: Vec<(&'static str, Param)>,
     },
 }

@@ -5,7 +5,7 @@ use super::forms::{Form, STEPS};
 use super::library::{Kind, Role};
 use super::program::{Built, Draft};
 use super::{facts, print, words};
-use crate::engines::Kind as Engine;
+use crate::run::launch::EngineKind;
 
 /// In how many ways a task is put.
 pub const WORDINGS: usize = 8;
@@ -71,7 +71,7 @@ fn data(draft: &Draft, kernels: &[&Built]) -> Vec<String> {
             None if let Some(kind) = role.engine() => {
                 let arrays = role.parts().filter(|part| draft.role(part).is_some_and(Role::is_array));
                 let arrays = arrays.map(|part| format!("`{part}`")).collect::<Vec<_>>().join(" and ");
-                let id = if kind == Engine::Texture { "" } else { "uint64, id of " };
+                let id = if kind == EngineKind::Texture { "" } else { "uint64, id of " };
                 format!("`{}`: {id}{} of {arrays}{about}", role.name, kind.name())
             }
             None => format!("`{}`: {ty}{about}", role.name),

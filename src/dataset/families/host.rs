@@ -7,10 +7,10 @@ use super::facts::Usage;
 use super::forms::Form;
 use super::library::{Kind, Role};
 use super::program::{Built, Draft, Run, Sections};
-use super::{code, dialect, facts, forms, print};
+use super::{code, dialect, engines, facts, forms, print};
 use crate::dataset::launch::TILE_THREADS;
 use crate::dataset::reference::{LEAST_SCALE, OF_SCALE, RELATIVE};
-use crate::engines::Kind as Engine;
+use crate::run::launch::EngineKind;
 
 /// A function that compares an array with what is expected in it.
 const CHECK: [&str; 7] = [
@@ -84,25 +84,6 @@ pub fn host_name(draft: &Draft, name: &str) -> String {
 /// The name of what is expected in an array.
 pub fn expected_name(draft: &Draft, name: &str) -> String {
     if draft.style.host.is_multiple_of(2) { format!("{name}_expected") } else { format!("expected_{name}") }
-}
-
-/// The fields of an engine in launch files, in the order of the library.
-pub fn fields(kind: Engine) -> &'static [&'static str] {
-    match kind {
-        Engine::Mesh => &["points", "indices"],
-        Engine::Bvh => &["lowers", "uppers"],
-        Engine::HashGrid => &["points", "width", "dim"],
-        Engine::Volume => &["data", "voxel_size"],
-        Engine::Texture => &["data"],
-    }
-}
-
-/// The statement that lets an engine follow its arrays.
-fn rebuilt(role: &Role) -> String {
-    match (role.engine(), role.parts().collect::<Vec<_>>().as_slice()) {
-        (Some(Engine::HashGrid), [points, width, ..]) => format!("{}.build({points}, {width})", role.name),
-        _ => format!("{}.refit()", role.name),
-    }
 }
 
 struct Main<'a> {
@@ -213,33 +194,10 @@ impl Main<'_> {
                 _ => self.line(format!("{name} = wp.array({}, dtype={ty})", self.host(name))),
             }
         }
-        self.engines();
-    }
-
-    /// What is built of the arrays.
-    fn engines(&mut self) {
         let draft = self.draft;
-        for role in &draft.roles {
-            let Some(kind) = role.engine().filter(|_| self.is_passed(&role.name)) else { continue };
-            let (name, parts) = (&role.name, role.parts().collect::<Vec<_>>());
-            match (kind, parts.as_slice()) {
-                (Engine::Mesh, [points, indices]) => {
-                    self.line(format!("{name} = wp.Mesh(points={points}, indices={indices})"))
-                }
-                (Engine::Bvh, [lowers, uppers]) => self.line(format!("{name} = wp.Bvh({lowers}, {uppers})")),
-                (Engine::HashGrid, [_, _, dim]) => {
-                    self.line(format!("{name} = wp.HashGrid({})", dim.replace(' ', ", ")));
-                    self.line(rebuilt(role));
-                }
-                (Engine::Volume, [data, size]) => {
-                    let data = self.host(data);
-                    self.line(format!("{name} = wp.Volume.load_from_numpy({data}, voxel_size={size}, bg_value=0.0)"));
-                }
-                (Engine::Texture, [data]) => {
-                    let data = self.host(data);
-                    self.line(format!("{name} = wp.Texture2D({data})"));
-                }
-                _ => {}
+        for role in draft.roles.iter().filter(|role| role.engine().is_some()) {
+            if self.is_passed(&role.name) {
+                self.lines.extend(engines::built(role, &|name| host_name(draft, name)));
             }
         }
     }
@@ -256,7 +214,7 @@ impl Main<'_> {
         for run in &draft.runs {
             let Some(function) = draft.functions.iter().find(|function| function.name == run.kernel) else { continue };
             let value = |name: &String| match draft.role(name).and_then(Role::engine) {
-                Some(Engine::Texture) | None => {
+                Some(EngineKind::Texture) | None => {
                     run.bound.iter().find(|(from, _)| from == name).map_or(name, |(_, to)| to).clone()
                 }
                 Some(_) => format!("{name}.id"),
@@ -269,7 +227,7 @@ impl Main<'_> {
                 draft.roles.iter().filter(|role| role.engine().is_some() && function.params.contains(&role.name));
             let stale: Vec<&Role> = asked.filter(|role| role.parts().any(|part| moved.contains(part))).collect();
             for role in stale {
-                self.line(rebuilt(role));
+                self.line(engines::rebuilt(role));
                 role.parts().for_each(|part| _ = moved.remove(part));
             }
             moved.extend(function.written.iter().map(value));

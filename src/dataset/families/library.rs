@@ -41,7 +41,7 @@ use std::sync::OnceLock;
 
 use crate::dataset::plan::{Content, Extent, Symbol};
 use crate::dataset::splits::SPLITS;
-use crate::engines::Kind as Engine;
+use crate::run::launch::EngineKind;
 
 /// An algorithm, or a small kernel that goes with others.
 #[derive(Debug)]
@@ -309,7 +309,7 @@ fn role(text: &'static str) -> Option<Role> {
     let (name, rest) = declared.split_once(':')?;
     let (name, rest, about) = (name.trim().to_string(), rest.trim(), about.trim().to_string());
     if let Some((ty, parts)) = rest.strip_suffix(')').and_then(|rest| rest.split_once('('))
-        && Engine::ALL.iter().any(|kind| kind.word() == ty)
+        && EngineKind::ALL.iter().any(|kind| kind.word() == ty)
     {
         return Some(Role { name, ty: ty.to_string(), dims: None, content: parts.to_string(), about });
     }
@@ -329,8 +329,8 @@ impl Role {
     }
 
     /// Whether it is a mesh, a hash grid or the like.
-    pub fn engine(&self) -> Option<Engine> {
-        Engine::ALL.into_iter().find(|kind| kind.word() == self.ty)
+    pub fn engine(&self) -> Option<EngineKind> {
+        EngineKind::ALL.into_iter().find(|kind| kind.word() == self.ty)
     }
 
     /// The arrays and numbers that an engine is made of, in the order of its fields.

@@ -20,6 +20,7 @@
 //! | [`claims`] | does the text say something that the code does not do? |
 //! | [`ask`] | what would a person ask for? |
 //! | [`print`] | how does a program look, with annotations, docstrings and comments? |
+//! | [`engines`] | what is a mesh, a hash grid or the like in a program? |
 //! | [`host`] | how is it launched and checked from Python? |
 //! | [`forms`] | how is the host program built? |
 //!
@@ -32,6 +33,7 @@ mod batch;
 mod claims;
 mod code;
 mod dialect;
+mod engines;
 mod facts;
 mod forms;
 mod fuse;

@@ -5,7 +5,7 @@ use super::facts::Usage;
 use super::library::Kind;
 use super::program::{Built, Draft};
 use super::{code, dialect, facts, host, vary, words};
-use crate::engines::Kind as Engine;
+use crate::run::launch::EngineKind;
 
 /// Columns of a line.
 pub const WIDTH: usize = 100;
@@ -128,7 +128,7 @@ pub fn annotation(draft: &Draft, name: &str, plain: bool) -> String {
     }
     let Some(role) = draft.role(name) else { return element(draft, "int") };
     match role.engine() {
-        Some(Engine::Texture) => return "wp.Texture2D".to_string(),
+        Some(EngineKind::Texture) => return "wp.Texture2D".to_string(),
         Some(_) => return "wp.uint64".to_string(),
         None => {}
     }

@@ -7,7 +7,7 @@ use super::facts::{self, Usage};
 use super::forms::{Form, STEPS, swapped};
 use super::library::{self, Family, Function, Kind, Ladder, Role, Size, extent};
 use super::vary::Choices;
-use super::{ask, batch, claims, code, dialect, fuse, habits, host, print, translations, words};
+use super::{ask, batch, claims, code, dialect, engines, fuse, habits, host, print, translations, words};
 use crate::dataset::plan::{Content, Extent, Given, Param, Plan, Step, Symbol};
 use crate::dataset::random::Random;
 use crate::dataset::record::LICENSE;
@@ -798,18 +798,11 @@ fn given(draft: &Draft, name: &str, symbols: &mut Vec<Symbol>) -> Given {
             let content: Content = role.filled(symbols, &draft.sizes);
             Given::Array { shape, content }
         }
-        None if let Some(kind) = role.engine() => {
-            let mut parts: Vec<(&'static str, Param)> = Vec::new();
-            for (field, part) in host::fields(kind).iter().zip(role.parts()) {
-                let ty = draft.role(part).map_or(String::new(), |_| print::annotation(draft, part, true));
-                let given = match part.split(' ').map(str::parse).collect::<Result<Vec<f64>, _>>() {
-                    Ok(numbers) => Given::Float(numbers),
-                    Err(_) => given(draft, part, symbols),
-                };
-                parts.push((*field, Param { name: part.to_string(), ty, given }));
-            }
-            Given::Engine { kind, parts }
-        }
+        None if let Some(kind) = role.engine() => engines::given(role, kind, |part| Param {
+            name: part.to_string(),
+            ty: print::annotation(draft, part, true),
+            given: given(draft, part, symbols),
+        }),
         None if role.ty == "int" => Given::Int(role.content.parse().unwrap_or(0)),
         None => Given::Float(role.content.split_whitespace().filter_map(|number| number.parse().ok()).collect()),
     }

@@ -25,7 +25,7 @@ pub use write::to_json;
 
 use super::{Result, fail};
 use crate::diag::Code;
-use crate::engines::Kind;
+pub use crate::engines::Kind as EngineKind;
 use crate::ir::{BlockThreads, Function, FunctionKind, LastBlock};
 use crate::run::files::mesh_file;
 use crate::types::Element;
@@ -181,7 +181,7 @@ pub enum ArgumentKind {
     },
     /// A mesh, a tree of boxes, a hash grid, a volume or a texture that is made for the launch.
     Engine {
-        kind: Kind,
+        kind: EngineKind,
         fields: Vec<Argument>,
         /// Of a volume that has no fields: where it is.
         file: Option<VolumeFile>,
@@ -199,13 +199,13 @@ impl ArgumentKind {
                 kind: ArgumentKind::Array(ArrayArgument { data, ..Default::default() }),
             }
         });
-        ArgumentKind::Engine { kind: Kind::Mesh, fields: fields.to_vec(), file: None }
+        ArgumentKind::Engine { kind: EngineKind::Mesh, fields: fields.to_vec(), file: None }
     }
 
     /// The volume in a file, which is called `grid`, or the first one.
     fn volume(path: PathBuf, grid: Option<&str>) -> ArgumentKind {
         let file = VolumeFile { path, grid: grid.map(str::to_string) };
-        ArgumentKind::Engine { kind: Kind::Volume, fields: Vec::new(), file: Some(file) }
+        ArgumentKind::Engine { kind: EngineKind::Volume, fields: Vec::new(), file: Some(file) }
     }
 }
 
