@@ -3,8 +3,9 @@
 //! stays as it is.
 
 use super::code;
+use super::code::writes;
 use super::library::{Kind, Role, Size};
-use super::program::{Draft, writes};
+use super::program::Draft;
 use crate::dataset::random::Random;
 
 /// What a world is called: the number of them, the index of one, and a word for several.

@@ -1,5 +1,5 @@
-//! How are lines of Python changed without changing what they mean? By their words and brackets:
-//! enough for the plain statements of kernels.
+//! How are lines of Python read, and changed without changing what they mean? By their words and
+//! brackets: enough for the plain statements of kernels.
 
 use std::ops::Range;
 
@@ -200,6 +200,37 @@ pub fn flattened(line: &str, array: &str, extents: &[String]) -> Option<String> 
         out.replace_range(from..to, &format!("{lead}{text}"));
     }
     Some(out)
+}
+
+/// The docstring at the top of a body.
+pub fn take_doc(lines: &mut Vec<String>) -> Option<String> {
+    let doc = lines.first()?.trim().strip_prefix("\"\"\"")?.strip_suffix("\"\"\"")?.to_string();
+    lines.remove(0);
+    while lines.first().is_some_and(String::is_empty) {
+        lines.remove(0);
+    }
+    Some(doc)
+}
+
+/// Whether a line changes elements of an array.
+pub fn writes(line: &str, array: &str) -> bool {
+    places(line, array).into_iter().any(|place| {
+        let before = &line[..place.start];
+        let atomic =
+            before.rfind("wp.atomic_").is_some_and(|at| before[at..].ends_with('(') && !before[at..].contains(','));
+        let mut end = place.end;
+        while line[end..].starts_with('[') {
+            end = closing(line, end).map_or(line.len(), |close| close + 1);
+        }
+        let rest = line[end..].trim_start();
+        let rest = rest.strip_prefix(['+', '-', '*', '/']).unwrap_or(rest);
+        // Also as an alternative that is not chosen yet.
+        let tile = ["wp.tile_store(", "wp.tile_atomic_add("].iter().any(|call| before.ends_with(call));
+        let before = before.trim();
+        let begins = before.is_empty() || before.ends_with("{{") || before.ends_with("||");
+        let stored = begins && end > place.end && rest.starts_with('=') && !rest.starts_with("==");
+        atomic || tile || stored
+    })
 }
 
 #[cfg(test)]

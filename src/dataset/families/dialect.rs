@@ -5,8 +5,9 @@
 use std::ops::Range;
 
 use super::code;
+use super::code::writes;
 use super::library::{Kind, Role};
-use super::program::{Draft, writes};
+use super::program::Draft;
 use crate::dataset::random::Random;
 
 /// Types of single precision, and those of double precision.

@@ -2,8 +2,9 @@
 //! its lines here, never drawn.
 
 use super::code;
+use super::code::writes;
 use super::library::{Kind, Role};
-use super::program::{Built, Draft, writes};
+use super::program::{Built, Draft};
 use super::words;
 
 /// What a kernel does with one of its arrays.

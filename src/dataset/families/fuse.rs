@@ -2,8 +2,8 @@
 //! save a launch.
 
 use super::code;
+use super::code::writes;
 use super::library::{Function, Kind};
-use super::program::writes;
 
 /// A kernel's lines with those of a small one behind them, on the array that both know. None: a
 /// thread would need what another one makes, some threads are gone before the end, or names would

@@ -4,9 +4,10 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
+use super::code::writes;
 use super::facts::{self, Usage};
 use super::library::{Family, Kind, companions, families};
-use super::program::{Draft, drafted, writes};
+use super::program::{Draft, drafted};
 use super::{claims, code, sample, words};
 
 const PROGRAMS: u64 = 500;

@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 
+use super::code::{take_doc, writes};
 use super::facts::{self, Usage};
 use super::forms::{Form, STEPS, swapped};
 use super::library::{self, Family, Function, Kind, Ladder, Role, Size, extent};
@@ -484,37 +485,6 @@ fn shuffle<T>(list: &mut [T], random: &mut Random) {
     for n in (1..list.len()).rev() {
         list.swap(n, random.below(n + 1));
     }
-}
-
-/// The docstring at the top of a body.
-fn take_doc(lines: &mut Vec<String>) -> Option<String> {
-    let doc = lines.first()?.trim().strip_prefix("\"\"\"")?.strip_suffix("\"\"\"")?.to_string();
-    lines.remove(0);
-    while lines.first().is_some_and(String::is_empty) {
-        lines.remove(0);
-    }
-    Some(doc)
-}
-
-/// Whether a line changes elements of an array.
-pub fn writes(line: &str, array: &str) -> bool {
-    code::places(line, array).into_iter().any(|place| {
-        let before = &line[..place.start];
-        let atomic =
-            before.rfind("wp.atomic_").is_some_and(|at| before[at..].ends_with('(') && !before[at..].contains(','));
-        let mut end = place.end;
-        while line[end..].starts_with('[') {
-            end = code::closing(line, end).map_or(line.len(), |close| close + 1);
-        }
-        let rest = line[end..].trim_start();
-        let rest = rest.strip_prefix(['+', '-', '*', '/']).unwrap_or(rest);
-        // Also as an alternative that is not chosen yet.
-        let tile = ["wp.tile_store(", "wp.tile_atomic_add("].iter().any(|call| before.ends_with(call));
-        let before = before.trim();
-        let begins = before.is_empty() || before.ends_with("{{") || before.ends_with("||");
-        let stored = begins && end > place.end && rest.starts_with('=') && !rest.starts_with("==");
-        atomic || tile || stored
-    })
 }
 
 /// The end of the name of an array that takes the place of another one, in half precision.
