@@ -391,8 +391,8 @@ fn a_loop_over_components_is_unrolled() {
     assert!(!shown.contains(" for "), "{shown}");
 }
 
-/// `v[i] += 1` evaluates its index once, and `k = i` may come before `v[k]`: in both a local chooses
-/// the component that was computed from the variable of the loop.
+/// `v[i] += 1` evaluates its index once, and `k = i` may come before `v[k]`: in both a local
+/// chooses the component that was computed from the loop's variable.
 #[test]
 fn a_loop_over_components_is_unrolled_where_the_index_is_computed_first() {
     let vec3 = Type::Vec(3, Scalar::I32);
