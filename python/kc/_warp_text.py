@@ -181,13 +181,22 @@ class _Text:
 
     # Functions
 
+    def kind(self, t) -> str:
+        """What parts the types of an argument."""
+        try:
+            return self.type(t)
+        except Refused:
+            return str(t)
+
     def function(self, f) -> str:
         if f.is_builtin():
             return _of_warp(f.key)
         f = f.generic_parent or f
-        if id(f.func) in self.names:
-            return self.names[id(f.func)]
-        name = self.names[id(f.func)] = self.unique(f.key)
+        # fem makes functions of one Python function for arguments of several types.
+        of = (id(f.func), *(self.kind(arg.type) for arg in f.adj.args))
+        if of in self.names:
+            return self.names[of]
+        name = self.names[of] = self.unique(f.key)
         self.kept.append(f)
         overloads = [*f.user_templates.values(), *(o for o in f.user_overloads.values() if not o.generic_parent)]
         seen = set()
@@ -447,7 +456,7 @@ def _is_silent(snippet) -> bool:
 
 def _has_parts(value) -> bool:
     """Whether attributes of it are looked up now, and not by the kernel."""
-    if isinstance(value, context.Function) or hasattr(type(value), "_wp_scalar_type_"):
+    if hasattr(type(value), "_wp_scalar_type_"):
         return False
     return isinstance(value, enum.Enum) or not isinstance(value, (int, float))
 
