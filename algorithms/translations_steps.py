@@ -502,6 +502,8 @@ def token_kernel(q_ptr, k_ptr, position_ptr, agree_ptr, count, log_root, BLOCK: 
     a1 = tl.load(q_ptr + right, mask=inside, other=0.0)
     b0 = tl.load(k_ptr + left, mask=inside, other=0.0)
     b1 = tl.load(k_ptr + right, mask=inside, other=0.0)
+    # Threads may hold the same pair: all have read it before one writes.
+    tl.debug_barrier()
     tl.store(q_ptr + left, a0 * cosine - a1 * sine, mask=inside)
     tl.store(q_ptr + right, a0 * sine + a1 * cosine, mask=inside)
     tl.store(k_ptr + left, b0 * cosine - b1 * sine, mask=inside)
