@@ -182,7 +182,7 @@ class _Text:
     # Functions
 
     def kind(self, t) -> str:
-        """What parts the types of an argument."""
+        """A text that differs where the types of an argument do."""
         try:
             return self.type(t)
         except Refused:

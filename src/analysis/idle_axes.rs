@@ -1,14 +1,13 @@
-//! In which coordinates may threads differ, and do the same all the same? A kernel of tiles that is
-//! launched with a coordinate for the thread of a block, which it does not ask for, does on the
-//! host as often what one thread does.
+//! Which coordinates does a kernel not ask for? Threads that differ in these alone do the same.
+//! Programs launch kernels of tiles with a coordinate for each thread of a block, for example.
 
 use super::order::{has_atomics, prints};
 use super::written::{Touched, read, written};
 use crate::ir::{FuncId, Module, Op, Phase};
 use crate::types::MAX_DIMS;
 
-/// Coordinates that a kernel does not ask for: threads that differ in nothing else leave in memory
-/// what one of them does, where no array that is written lies in the memory of one that is read.
+/// Coordinates that a kernel does not ask for. One of the threads that differ in these alone leaves
+/// the same in memory as all of them, if no written array overlaps with one that is read.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct IdleAxes {
     pub idle: [bool; MAX_DIMS],

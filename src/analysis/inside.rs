@@ -13,7 +13,7 @@ const MOST_VALUES: u32 = 64;
 /// How many calls are followed into functions.
 const MOST_CALLS: u32 = 2;
 
-/// A function with branches is looked at up to so many instructions.
+/// A function with branches and more instructions is not followed.
 const MOST_BRANCHING: usize = 64;
 
 /// Whether an index of an access to `array`, which the instruction `at` makes, never counts from

@@ -12,7 +12,7 @@
 //! | [`filled`] | which arrays does a launch fill? |
 //! | [`grain`] | how many threads of a launch are worth handing to a worker? |
 //! | [`guards`] | under which conditions is an access made? |
-//! | [`idle_axes`] | in which coordinates may threads differ, and do the same? |
+//! | [`idle_axes`] | which coordinates does a kernel not ask for? |
 //! | [`independence`] | in which arrays may threads meet so that their order shows? |
 //! | [`inside`] | does an index count from the end, if its access is inside the array at all? |
 //! | [`interval`] | which integers can an operation give? |
